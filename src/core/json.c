@@ -1,0 +1,308 @@
+#include "core/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "core/utf8.h"
+
+/* jansson refuses integers beyond 64 bits and reals beyond a double. Finds the number token that ends at or before `end`
+ * (where jansson stopped) so that it can be quoted and parsing tried again. */
+static bool find_number(struct str text, size_t position, size_t *from, size_t *to)
+{
+    size_t end = position < text.len ? position : text.len;
+    while (end > 0 && !strchr("0123456789+-.eE", text.data[end - 1]))
+        end--;
+    size_t start = end;
+    while (start > 0 && strchr("0123456789+-.eE", text.data[start - 1]))
+        start--;
+    while (end < text.len && strchr("0123456789+-.eE", text.data[end]) && text.data[end])
+        end++;
+    *from = start;
+    *to = end;
+    return end > start;
+}
+
+static enum json_error_code parse_once(struct str text, json_t **out, json_error_t *problem)
+{
+    *out = json_loadb(text.data ? text.data : "", text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, problem);
+    return *out ? json_error_unknown : json_error_code(problem);
+}
+
+static enum status parse_error(const json_error_t *problem, struct error *error)
+{
+    bool deep = json_error_code(problem) == json_error_stack_overflow;
+    enum status status = deep ? STATUS_TOO_BIG : STATUS_SYNTAX;
+    error_set(error, status, "invalid JSON: %s", problem->text);
+    error_at(error, NULL, problem->line > 0 ? problem->line : 1, problem->column > 0 ? problem->column : 1);
+    return status;
+}
+
+enum status json_parse(struct str text, json_t **out, struct error *error)
+{
+    json_error_t problem;
+    json_t *value = NULL;
+    enum json_error_code code = parse_once(text, &value, &problem);
+    if (value) {
+        *out = value;
+        return STATUS_OK;
+    }
+    if (code != json_error_numeric_overflow)
+        return parse_error(&problem, error);
+
+    /* Quote every number that is out of range, in one pass over the text: those with 19 digits or more, or an exponent. */
+    struct buf quoted;
+    buf_init(&quoted, BUF_UNBOUNDED);
+    bool in_string = false;
+    for (size_t i = 0; i < text.len;) {
+        char c = text.data[i];
+        if (in_string) {
+            size_t step = c == '\\' && i + 1 < text.len ? 2 : 1;
+            in_string = c != '"';
+            buf_add(&quoted, str_slice(text, i, i + step));
+            i += step;
+        } else if (c == '-' || ascii_is_digit(c)) {
+            size_t from, to;
+            find_number(text, i + 1, &from, &to);
+            struct str number = str_slice(text, i, to);
+            json_t *checked = NULL;
+            json_error_t unused;
+            bool overflow = parse_once(number, &checked, &unused) == json_error_numeric_overflow;
+            json_decref(checked);
+            if (overflow)
+                buf_add_char(&quoted, '"');
+            buf_add(&quoted, number);
+            if (overflow)
+                buf_add_char(&quoted, '"');
+            i = to;
+        } else {
+            in_string = c == '"';
+            buf_add_char(&quoted, c);
+            i++;
+        }
+    }
+    parse_once(buf_str(&quoted), &value, &problem);
+    buf_finish(&quoted);
+    if (!value)
+        return parse_error(&problem, error);
+    *out = value;
+    return STATUS_OK;
+}
+
+enum status json_parse_file(const char *path, size_t max_bytes, json_t **out, struct error *error)
+{
+    struct buf contents;
+    buf_init(&contents, max_bytes);
+    enum status status = file_read(path, &contents, error);
+    if (status == STATUS_OK) {
+        status = json_parse(buf_str(&contents), out, error);
+        if (status != STATUS_OK)
+            error_at(error, path, error ? error->line : 0, error ? error->column : 0);
+    }
+    buf_finish(&contents);
+    return status;
+}
+
+/* The letter after the backslash for characters that JSON escapes, 'u' for control characters without one, else 0. */
+static char escape_letter(unsigned char c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+        return (char)c;
+    case '\n':
+        return 'n';
+    case '\t':
+        return 't';
+    case '\r':
+        return 'r';
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    default:
+        return c < 0x20 ? 'u' : 0;
+    }
+}
+
+/* Bytes from `i` that go into a JSON string unchanged. Looks at eight bytes at a time where all are plain ASCII. */
+static size_t plain_run(struct str s, size_t i)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+    size_t start = i;
+    while (i < s.len) {
+        if (s.len - i >= 8) {
+            uint64_t v;
+            memcpy(&v, s.data + i, 8);
+            uint64_t special = (v - ones * 0x20) | ((v ^ (ones * '"')) - ones) | ((v ^ (ones * '\\')) - ones) | v;
+            if (!(special & highs)) {
+                i += 8;
+                continue;
+            }
+        }
+        unsigned char c = (unsigned char)s.data[i];
+        size_t length = 1;
+        if (c >= 0x80 ? utf8_decode(str_slice(s, i, s.len), &length) == UTF8_INVALID : escape_letter(c) != 0)
+            break;
+        i += length;
+    }
+    return i - start;
+}
+
+enum status json_escape(struct buf *out, struct str text)
+{
+    size_t start = out->len;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < text.len && status == STATUS_OK;) {
+        size_t run = plain_run(text, i);
+        status = buf_append(out, text.data + i, run);
+        i += run;
+        if (i >= text.len || status != STATUS_OK)
+            break;
+        unsigned char c = (unsigned char)text.data[i];
+        if (c >= 0x80) {
+            size_t length;
+            utf8_decode(str_slice(text, i, text.len), &length);
+            status = buf_append_str(out, STR("\xEF\xBF\xBD"));
+            i += length;
+        } else {
+            char letter = escape_letter(c), escape[7];
+            int length = letter == 'u' ? snprintf(escape, sizeof escape, "\\u%04x", c)
+                                       : snprintf(escape, sizeof escape, "\\%c", letter);
+            status = buf_append(out, escape, (size_t)length);
+            i++;
+        }
+    }
+    if (status != STATUS_OK)
+        buf_truncate(out, start);
+    return status;
+}
+
+enum status json_unescape(struct buf *out, struct str wire)
+{
+    size_t start = out->len;
+    for (size_t i = 0; i < wire.len;) {
+        size_t slash = str_find_char(wire, '\\', i);
+        size_t end = slash == STR_NONE ? wire.len : slash;
+        enum status status = buf_append(out, wire.data + i, end - i);
+        i = end;
+        if (status == STATUS_OK && i + 1 < wire.len) {
+            static const char letters[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+            const char *known = strchr(letters, wire.data[i + 1]);
+            char value;
+            if (known) {
+                value = values[known - letters];
+                i += 2;
+            } else {
+                char digits[5] = {0};
+                memcpy(digits, wire.data + i + 2, wire.len - i - 2 < 4 ? wire.len - i - 2 : 4);
+                value = (char)strtol(digits, NULL, 16); /* json_escape writes \u for control characters alone */
+                i += 6;
+            }
+            status = buf_append_char(out, value);
+        } else if (i < wire.len) {
+            i++;
+        }
+        if (status != STATUS_OK) {
+            buf_truncate(out, start);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static int dump_to_buf(const char *bytes, size_t size, void *user)
+{
+    return buf_append(user, bytes, size) == STATUS_OK ? 0 : -1;
+}
+
+enum status json_write(struct buf *out, const json_t *value)
+{
+    size_t start = out->len;
+    if (!value)
+        return buf_append_str(out, STR("null"));
+    if (json_dump_callback(value, dump_to_buf, out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) == 0)
+        return STATUS_OK;
+    buf_truncate(out, start);
+    return STATUS_TOO_BIG;
+}
+
+char *json_to_text(const json_t *value)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    if (json_write(&text, value) != STATUS_OK)
+        abort();
+    return buf_take(&text);
+}
+
+const char *json_get_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+struct str json_get_str(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_string(value) ? str_make(json_string_value(value), json_string_length(value)) : (struct str){0};
+}
+
+int64_t json_get_int(const json_t *object, const char *key, int64_t fallback)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    if (json_is_real(value)) {
+        double real = json_real_value(value);
+        if (real >= -9e15 && real <= 9e15 && real == (double)(int64_t)real)
+            return (int64_t)real;
+    }
+    return fallback;
+}
+
+double json_get_number(const json_t *object, const char *key, double fallback)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+static json_t *checked_value(json_t *value)
+{
+    if (!value) {
+        fputs("fathom: out of memory in JSON\n", stderr);
+        abort();
+    }
+    return value;
+}
+
+json_t *json_from_str(struct str text)
+{
+    json_t *value = json_stringn(text.data ? text.data : "", text.len);
+    if (value)
+        return value;
+    struct buf valid;
+    buf_init(&valid, BUF_UNBOUNDED);
+    if (utf8_append_valid(&valid, text) != STATUS_OK)
+        abort();
+    value = json_stringn(valid.data ? valid.data : "", valid.len);
+    buf_finish(&valid);
+    return checked_value(value);
+}
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new_nocheck(object, key, value ? value : json_null()) != 0)
+        checked_value(NULL);
+}
+
+void json_put_str(json_t *object, const char *key, struct str text)
+{
+    json_put(object, key, json_from_str(text));
+}
+
+void json_push(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value ? value : json_null()) != 0)
+        checked_value(NULL);
+}
