@@ -1,0 +1,104 @@
+/* src/agent/token_meter.h
+ *
+ * How many tokens the next prompt has, without ever reading old text again.
+ *
+ * Every message is counted once, when it is appended, by a token_counter (an estimate, or a tokenizer). When a
+ * completion ends and the server says how many tokens prompt and completion had, that number replaces the sum for
+ * everything up to there; only what was appended since is counted by ourselves, scaled by the ratio of server to own
+ * count that this run has shown. The result errs high.
+ *
+ * The meter also finds out what the server's template makes of earlier thought (some drop it), whether a server reports
+ * only the tokens it did not have in its cache, and whether it silently cuts prompts that are too long for its window.
+ *
+ * Plain data on the caller's memory, one thread at a time.
+ */
+#ifndef FATHOM_AGENT_TOKEN_METER_H
+#define FATHOM_AGENT_TOKEN_METER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/str.h"
+#include "protocol/generation.h"
+
+/* Counts tokens of text. Implementations embed this as their first member. Stateless to its users: message boundaries
+ * are special tokens to every model, so messages are counted one by one and summed. */
+struct token_counter {
+    const char *method; /* "estimate" or "tokenizer", as in the result */
+    bool exact;         /* what it says is what the model sees, but for the template: no scaling */
+    int64_t (*count)(const struct token_counter *counter, struct str text);
+    size_t (*fit)(const struct token_counter *counter, struct str text, int64_t tokens); /* longest prefix, in bytes */
+    void (*destroy)(struct token_counter *counter); /* NULL where nothing is to free */
+};
+
+/* The estimate of text/token_estimate.h. Static. */
+const struct token_counter *token_counter_estimate(void);
+
+struct token_meter {
+    const struct token_counter *counter;
+    int64_t message_overhead, prompt_overhead; /* tokens of the template: per message, and per prompt */
+    bool history_without_thought;              /* our own view leaves earlier thought out */
+
+    /* Own counts, unscaled, in tokens. Thought is that of assistant messages. */
+    int64_t messages;         /* how many there are */
+    int64_t content, thought; /* of all messages */
+    int64_t last_content;     /* of the last message, for token_meter_replace_last */
+
+    /* What the server said of the last completion, and what of the own counts it covers. */
+    int64_t server_prompt; /* tokens of the prompt; -1 before the first usable report */
+    int64_t server_messages, server_content, server_thought;
+    int64_t asked_messages, asked_content, asked_thought; /* own counts of the prompt under way */
+    int64_t reports;                                      /* usable ones */
+    double ratio;                                         /* server to own count, as learnt; 1 at first */
+    bool thought_dropped;                                 /* the server's template leaves earlier thought out */
+    bool uncached_only;          /* the server reports only what it had not cached: its numbers are not used */
+    int64_t cut_own, cut_server; /* the counts that showed a silent cut; 0 where there was none */
+};
+
+/* `counter` must outlive the meter. Overheads as given by protocol/template.h. `history_without_thought`: the prompt
+ * view drops thought of earlier turns. */
+void token_meter_init(struct token_meter *meter, const struct token_counter *counter, int64_t message_overhead,
+                      int64_t prompt_overhead, bool history_without_thought);
+
+/* A system or user message was appended to the transcript: its plain text. */
+void token_meter_append(struct token_meter *meter, struct str text);
+
+/* The model's message was appended: its thought and the rest, plain. `completion_tokens` is the server's count of
+ * exactly this text, -1 where it gave none or the text was cut by ourselves. */
+void token_meter_append_completion(struct token_meter *meter, struct str thought, struct str rest,
+                                   int64_t completion_tokens);
+
+/* The last message, a user's, has another text now (it was shortened, or a demand was put in). */
+void token_meter_replace_last(struct token_meter *meter, struct str text);
+
+/* A prompt of all messages so far is being sent. */
+void token_meter_asked(struct token_meter *meter);
+
+/* The reply to that prompt reported `usage`. Dropped completions may be reported too: they were prompts all the same.
+ */
+void token_meter_reported(struct token_meter *meter, const struct usage *usage);
+
+/* Tokens of a prompt of all messages so far, generation prompt included. */
+int64_t token_meter_prompt(const struct token_meter *meter);
+
+/* Whether that number rests on a server's report (else on the counter alone): the result's tokens.method is "server"
+ * then, and the counter's method otherwise. */
+const char *token_meter_method(const struct token_meter *meter);
+
+/* The server reported less than 85 % of what was sent, and neither dropped thought nor a cache explains it: it cuts
+ * prompts silently. `own` and `server` (may be NULL) get the counts that showed it. */
+bool token_meter_is_cut(const struct token_meter *meter, int64_t *own, int64_t *server);
+
+/* Tokens of a text by this run's scale, without a message around it. */
+int64_t token_meter_count(const struct token_meter *meter, struct str text);
+
+/* How many bytes of `text` fit into `tokens`, cut between characters. */
+size_t token_meter_fit(const struct token_meter *meter, struct str text, int64_t tokens);
+
+/* Shares `tokens` among `count` texts, the smallest served first: sets limits[i] to the bytes of texts[i] that fit. A
+ * text that fits whole gets its length. */
+void token_meter_share(const struct token_meter *meter, const struct str *texts, size_t count, int64_t tokens,
+                       size_t *limits);
+
+#endif
