@@ -1,0 +1,55 @@
+# Shared by the scripts of this folder: what each purpose needs from Debian, and how it is installed.
+# Source it from a script that has set -eu.
+
+top=${top:-$(cd "$(dirname "$0")/.." && pwd)}
+
+build_packages="gcc libc6-dev cmake ninja-build pkg-config
+    libcurl4-openssl-dev libxml2-dev libpcre2-dev libuv1-dev libjansson-dev libsqlite3-dev libyaml-dev
+    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev"
+run_packages="mandoc ca-certificates"
+test_packages="libcmocka-dev python3 g++"
+check_packages="clang-14 clang-format-14 libclang-rt-14-dev"
+
+say() {
+    printf '\n== %s\n' "$*"
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        echo "This needs root and there is no sudo. Run as root: $*" >&2
+        exit 1
+    fi
+}
+
+# install_missing PACKAGE… installs those that are not there yet, saying which.
+install_missing() {
+    missing=""
+    for package in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    say "Installing from Debian:$missing"
+    # shellcheck disable=SC2086
+    if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/tmp/fathom-apt.$$ 2>&1; then
+        as_root apt-get update
+        # shellcheck disable=SC2086
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+    fi
+    rm -f /tmp/fathom-apt.$$
+}
+
+# build PRESET configures and builds into build/PRESET, quietly unless it fails.
+build() {
+    say "Building (preset $1)"
+    mkdir -p "$top/build"
+    log="$top/build/$1.log"
+    if ! (cd "$top" && cmake --preset "$1" && cmake --build --preset "$1") >"$log" 2>&1; then
+        tail -n 60 "$log" >&2
+        echo "The build failed; the whole log is $log" >&2
+        exit 1
+    fi
+}
