@@ -1,0 +1,151 @@
+/* src/api/option.h
+ *
+ * The one option table. Every setting of the program that can stand in a configuration file stands here once: its flag, its
+ * environment variables, its key in YAML, its type and range, its default and its help. Reading a file, reading flags,
+ * writing --help and docs/configuration.md's table all go through it.
+ *
+ * One name serves everywhere: `--summary-max-tokens`, `FATHOM_SUMMARY_MAX_TOKENS`, and in YAML `summary-max-tokens`,
+ * `summary_max_tokens` or `summary: {max_tokens: …}`: the keys on the way to a value are joined by dashes, and underscores count
+ * as dashes.
+ */
+#ifndef FATHOM_API_OPTION_H
+#define FATHOM_API_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/str.h"
+
+enum option_id {
+    /* model of the agent */
+    OPTION_BASE_URL,
+    OPTION_API_KEY,
+    OPTION_MODEL,
+    OPTION_PROTOCOL,
+    OPTION_TEMPLATE,
+    OPTION_TEMPERATURE,
+    OPTION_TOP_P,
+    OPTION_TOP_K,
+    OPTION_MIN_P,
+    OPTION_PRESENCE_PENALTY,
+    OPTION_REPETITION_PENALTY,
+    OPTION_SEED,
+    OPTION_MAX_TOKENS,
+    OPTION_EXTRA_BODY,
+    OPTION_HEADER,
+    OPTION_CONTEXT_WINDOW,
+    OPTION_MODEL_TRIES,
+    OPTION_FIRST_BYTE_TIMEOUT,
+    OPTION_STALL_TIMEOUT,
+    OPTION_COMPLETION_TIMEOUT,
+    OPTION_MAX_IN_FLIGHT,
+    OPTION_PRICE_PROMPT,
+    OPTION_PRICE_COMPLETION,
+    OPTION_PRICE_CACHED,
+    OPTION_CA_FILE,
+    /* model of summaries; what is not set is the agent's where it has no address of its own */
+    OPTION_SUMMARY_BASE_URL,
+    OPTION_SUMMARY_API_KEY,
+    OPTION_SUMMARY_MODEL,
+    OPTION_SUMMARY_PROTOCOL,
+    OPTION_SUMMARY_TEMPLATE,
+    OPTION_SUMMARY_TEMPERATURE,
+    OPTION_SUMMARY_TOP_P,
+    OPTION_SUMMARY_TOP_K,
+    OPTION_SUMMARY_SEED,
+    OPTION_SUMMARY_MAX_TOKENS,
+    OPTION_SUMMARY_EXTRA_BODY,
+    OPTION_SUMMARY_HEADER,
+    OPTION_SUMMARY_CONTEXT_WINDOW,
+    OPTION_SUMMARY_MAX_IN_FLIGHT,
+    OPTION_SUMMARY_PRICE_PROMPT,
+    OPTION_SUMMARY_PRICE_COMPLETION,
+    OPTION_SUMMARY_PRICE_CACHED,
+    /* the run */
+    OPTION_PROFILE,
+    OPTION_PROMPTS,
+    OPTION_DATE,
+    OPTION_MAX_CALLS,
+    OPTION_CONTEXT_LIMIT,
+    OPTION_TIME_LIMIT,
+    OPTION_GRACE,
+    OPTION_MAX_COST,
+    OPTION_TOTAL_TOKENS,
+    OPTION_OBSERVATION_TOKENS,
+    /* tools */
+    OPTION_TOOLS,
+    OPTION_TOOL_TIMEOUT,
+    OPTION_SEARCH,
+    OPTION_SEARCH_URL,
+    OPTION_SEARCH_KEY,
+    OPTION_SEARCH_RESULTS,
+    OPTION_CORPUS,
+    OPTION_READER,
+    OPTION_READER_URL,
+    OPTION_READER_KEY,
+    OPTION_SUMMARIZER,
+    /* network */
+    OPTION_ALLOW_ADDRESS,
+    OPTION_PROXY,
+    OPTION_COUNT,
+};
+
+enum option_type {
+    OPTION_TEXT,
+    OPTION_SWITCH,   /* true or false */
+    OPTION_INTEGER,  /* within minimum and maximum */
+    OPTION_NUMBER,   /* the same, with a fraction */
+    OPTION_DURATION, /* "90s", "150m", "1h30m"; kept in milliseconds */
+    OPTION_TOKENS,   /* a count with an optional k (1,024) or m (1,048,576) */
+    OPTION_CHOICE,   /* one of `choices` */
+    OPTION_JSON,     /* a JSON object */
+};
+
+/* Parts of the table that a command can ask for, in the order of --help. */
+enum option_group {
+    OPTION_GROUP_MODEL = 1,
+    OPTION_GROUP_SUMMARY = 2,
+    OPTION_GROUP_RUN = 4,
+    OPTION_GROUP_TOOLS = 8,
+    OPTION_GROUP_NETWORK = 16,
+};
+#define OPTION_GROUPS_ALL 31u
+
+struct option_spec {
+    enum option_id id;
+    enum option_group group;
+    const char *name;     /* "max-calls" */
+    enum option_type type;
+    const char *argument; /* "N", "URL"; for --help */
+    const char *help;     /* one sentence without a full stop, lower case at the beginning */
+    const char *fallback; /* the default as it would be written; NULL where there is none */
+    const char *shown;    /* what --help says of the default where it is not `fallback`; NULL: nothing else */
+    const char *choices;  /* OPTION_CHOICE: "chat|completions" */
+    double minimum, maximum;     /* INTEGER, NUMBER, TOKENS, DURATION (seconds); both 0: no bounds but 0 and up */
+    const char *environment;     /* further variables, separated by blanks, the first that is set counts, after FATHOM_NAME */
+    bool list;   /* several values: repeated or separated by commas on the command line, a sequence in YAML */
+    bool secret; /* never printed, not part of the configuration's hash */
+    bool whole;  /* a list whose values may hold commas: only repetition separates */
+};
+
+/* The table, in the order of enum option_id. */
+const struct option_spec *option_spec(enum option_id id);
+
+/* By flag name or YAML path, underscores as dashes, "agent-…" as the bare name. NULL when there is none. */
+const struct option_spec *option_find(struct str name);
+
+/* "Model", "Tools" …: the heading of a group in --help. */
+const char *option_group_title(enum option_group group);
+
+/* "FATHOM_MAX_CALLS", into `out`. Returns out. */
+const char *option_environment_name(const struct option_spec *spec, char *out, size_t size);
+
+/* The candidate most like `name`, when it is near enough to be what was meant (a swap of neighbours counts as one edit);
+ * NULL otherwise. */
+const char *suggest_nearest(struct str name, const char *const *candidates, size_t n_candidates);
+
+/* The same over the names of the option table within `groups`. */
+const char *option_suggest(struct str name, unsigned groups);
+
+#endif
