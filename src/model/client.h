@@ -2,10 +2,10 @@
  *
  * A language model, whatever stands behind it: an OpenAI-compatible server, a pool of them, or the built-in reader.
  *
- * A completion is asked for with a prompt view and comes back as one stream of plain text in the tag protocol: a server's
- * separate reasoning field arrives as <think>…</think> before the content, native tool calls arrive as <tool_call> text.
- * Retries, back-off, failover, refused parameters and windows are the client's affair; its user sees deltas, sometimes a
- * restart, and one end. Everything happens on the loop's thread.
+ * A completion is asked for with a prompt view and comes back as one stream of plain text in the tag protocol: a
+ * server's separate reasoning field arrives as <think>…</think> before the content, native tool calls arrive as
+ * <tool_call> text. Retries, back-off, failover, refused parameters and windows are the client's affair; its user sees
+ * deltas, sometimes a restart, and one end. Everything happens on the loop's thread.
  */
 #ifndef FATHOM_MODEL_CLIENT_H
 #define FATHOM_MODEL_CLIENT_H
@@ -24,17 +24,18 @@ struct prompt_view;
 struct model_request {
     const struct prompt_view *prompt; /* must stay valid and unchanged until `done` */
     struct sampling sampling;
-    int64_t max_tokens;       /* completion cap; > 0 */
-    bool server_stops;        /* send the <tool_response> stop strings; false after one cut thought in two */
-    uint64_t session;         /* endpoints are sticky by it; 0 for none */
-    int64_t deadline_ms;      /* on loop_now_ms(); 0 for none. Past it the call ends as cancelled */
-    bool one_shot;            /* completions of tools: a 4xx for length is returned, not worked around */
+    int64_t max_tokens;  /* completion cap; > 0 */
+    bool server_stops;   /* send the <tool_response> stop strings; false after one cut thought in two */
+    uint64_t session;    /* endpoints are sticky by it; 0 for none */
+    int64_t deadline_ms; /* on loop_now_ms(); 0 for none. Past it the call ends as cancelled */
+    bool one_shot;       /* completions of tools: a 4xx for length is returned, not worked around */
 };
 
 enum model_notice_kind {
-    MODEL_NOTICE_RETRY,             /* this try failed; another follows after delay_ms */
-    MODEL_NOTICE_WAITING,           /* all endpoints are down, or the queue is full: no try is burnt. Time in it is not run time */
-    MODEL_NOTICE_RESUMED,           /* the wait is over */
+    MODEL_NOTICE_RETRY,   /* this try failed; another follows after delay_ms */
+    MODEL_NOTICE_WAITING, /* all endpoints are down, or the queue is full: no try is burnt. Time in it is not run time
+                           */
+    MODEL_NOTICE_RESUMED, /* the wait is over */
     MODEL_NOTICE_PARAMETER_DROPPED, /* the endpoint refused a parameter; it was renamed or left out from now on */
     MODEL_NOTICE_WINDOW,            /* the context window became known: `window` tokens */
     MODEL_NOTICE_SERVED_MODEL,      /* the reply names the model that answered */
@@ -42,29 +43,30 @@ enum model_notice_kind {
 
 struct model_notice {
     enum model_notice_kind kind;
-    int attempt;         /* tries so far, from 1 */
-    int64_t delay_ms;    /* RETRY */
-    int64_t window;      /* WINDOW */
-    const char *text;    /* one sentence for a person; names the endpoint's host, never a key. Borrowed */
+    int attempt;      /* tries so far, from 1 */
+    int64_t delay_ms; /* RETRY */
+    int64_t window;   /* WINDOW */
+    const char *text; /* one sentence for a person; names the endpoint's host, never a key. Borrowed */
 };
 
 struct model_result {
     enum model_failure failure;
     enum finish_reason reason;
     struct usage usage;
-    int64_t window;      /* MODEL_CONTEXT_TOO_LONG; 0 unknown */
-    int tries;           /* HTTP requests made */
-    int64_t waited_ms;   /* time spent in our own queue or waiting for an endpoint to come up */
+    int64_t window;           /* MODEL_CONTEXT_TOO_LONG; 0 unknown */
+    int tries;                /* HTTP requests made */
+    int64_t waited_ms;        /* time spent in our own queue or waiting for an endpoint to come up */
     const char *served_model; /* as the reply named it; NULL when it did not. Borrowed */
-    struct error error;  /* when failure is not MODEL_OK */
+    struct error error;       /* when failure is not MODEL_OK */
 };
 
 struct model_handlers {
     /* More text of the completion; any cut, also inside a UTF-8 sequence. Borrowed. May call model_call_cancel. */
     void (*delta)(void *user, struct str text);
 
-    /* The stream broke or was unusable and would be started again: what was delivered so far is void. Return false to keep it
-     * instead (a call has started): then the completion ends there with FINISH_BROKEN. Not asked when nothing was delivered. */
+    /* The stream broke or was unusable and would be started again: what was delivered so far is void. Return false to
+     * keep it instead (a call has started): then the completion ends there with FINISH_BROKEN. Not asked when nothing
+     * was delivered. */
     bool (*restart)(void *user);
 
     /* For whoever watches; NULL is allowed. */
@@ -74,11 +76,13 @@ struct model_handlers {
     void (*done)(void *user, const struct model_result *result);
 };
 
-/* What a client offers. Implementations embed this as their first member. */
+/* What a client offers. Implementations embed this as their first member. No call may be under way when it is
+ * destroyed. */
 struct model_client {
-    const char *name; /* what is said to a person: "qwen3-8b at http://127.0.0.1:8080/v1" */
+    const char *name;  /* what is said to a person: "qwen3-8b at http://127.0.0.1:8080/v1" */
     const char *model; /* model name for profiles and results; may become known only after `prepare` */
     bool builtin;      /* the extractive reader: no language model */
+    void (*prepare)(struct model_client *client, void (*done)(void *user), void *user);
     struct model_call *(*start)(struct model_client *client, const struct model_request *request,
                                 const struct model_handlers *handlers, void *user);
     void (*cancel)(struct model_client *client, struct model_call *call);
@@ -86,11 +90,17 @@ struct model_client {
     void (*destroy)(struct model_client *client);
 };
 
+/* Finds out what can be known before the first completion: the model's name where none was given, and its context
+ * window. Quick, never fails, and optional: a completion that comes first prepares the client by itself. `done` comes
+ * exactly once, never from inside this call, unless the client is destroyed before. Afterwards `name` and `model` are
+ * final. */
+void model_prepare(struct model_client *client, void (*done)(void *user), void *user);
+
 /* Thin calls through the table. model_call_cancel: `done` still comes, on a later turn, with FINISH_CANCELED. */
 struct model_call *model_start(struct model_client *client, const struct model_request *request,
                                const struct model_handlers *handlers, void *user);
 void model_call_cancel(struct model_client *client, struct model_call *call);
 int64_t model_window(const struct model_client *client);
-void model_client_destroy(struct model_client *client);
+void model_client_destroy(struct model_client *client); /* NULL is allowed */
 
 #endif
