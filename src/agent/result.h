@@ -1,7 +1,7 @@
 /* src/agent/result.h
  *
- * What a run came to. The session fills it; the engine adds what only it knows (times of day, models, hashes) when it writes
- * the result as JSON (engine/result_json.h).
+ * What a run came to. The session fills it; the engine adds what only it knows (times of day, models, hashes) when it
+ * writes the result as JSON (engine/result_json.h).
  */
 #ifndef FATHOM_AGENT_RESULT_H
 #define FATHOM_AGENT_RESULT_H
@@ -50,15 +50,16 @@ struct result {
     int64_t rounds, model_calls, tool_failures;
     const struct tool_count *tool_calls; /* in the order of the run's tools; tools never called have 0 */
     size_t n_tool_calls;
-    int64_t context_tokens; /* of the last prompt */
-    bool context_from_server; /* counted by the server's usage, else by the estimate */
+    int64_t context_tokens;                    /* of the last prompt */
+    bool context_from_server;                  /* counted by the server's usage, else by the counter alone */
+    const char *count_method;                  /* "server", "tokenizer" or "estimate" */
     struct usage role_usage[MODEL_ROLE_COUNT]; /* sums; unreported parts are estimated and added */
     int64_t role_calls[MODEL_ROLE_COUNT];
     const enum finish_reason *finish_reasons; /* one a completion */
     size_t n_finish_reasons;
     int64_t truncated_responses, truncated_observations, messages_trimmed, format_repairs;
     int64_t elapsed_ms, model_ms, tool_ms;
-    double cost_usd; /* negative where no price is set */
+    double cost_usd;                     /* negative where no price is set */
     const struct result_source *sources; /* in the order they were first seen */
     size_t n_sources;
     struct str served_model;

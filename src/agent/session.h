@@ -3,10 +3,10 @@
  * One research job as a state machine that does no input or output.
  *
  * The runner tells the session what happened (session_handle) and carries out what the session wants done
- * (session_next_effect). The session never reads a clock: every event says how long the run has been going. It never fails
- * for lack of a network, a file or a thread, since it has none; the same events in the same order give the same effects, byte
- * for byte. Resume and replay rest on that, so nothing here may depend on addresses, iteration order of a hash, locale, or
- * time.
+ * (session_next_effect). The session never reads a clock: every event says how long the run has been going. It never
+ * fails for lack of a network, a file or a thread, since it has none; the same events in the same order give the same
+ * effects, byte for byte. Resume and replay rest on that, so nothing here may depend on addresses, iteration order of a
+ * hash, locale, or time.
  *
  * A session is used by one thread at a time. It owns its transcript; effects borrow from it until the next call of
  * session_handle.
@@ -63,15 +63,15 @@ struct tool_source {
 struct tool_facts {
     const struct tool_source *sources;
     size_t n_sources;
-    bool truncated;                           /* the tool itself or the engine cut the text */
+    bool truncated;                            /* the tool itself or the engine cut the text */
     struct usage role_usage[MODEL_ROLE_COUNT]; /* completions it asked for; zeroes where none */
     int64_t role_calls[MODEL_ROLE_COUNT];
     int64_t elapsed_ms;
 };
 
-/* What happened. `run_ms` counts the milliseconds spent in this run, sleep between two processes and waiting in the model
- * client's own queue not among them; it never goes back. `id` is the effect that this event answers, 0 where it answers none.
- * All pointers are the caller's and need to live only as long as the call. */
+/* What happened. `run_ms` counts the milliseconds spent in this run, sleep between two processes and waiting in the
+ * model client's own queue not among them; it never goes back. `id` is the effect that this event answers, 0 where it
+ * answers none. All pointers are the caller's and need to live only as long as the call. */
 struct event {
     enum event_kind kind;
     int64_t run_ms;
@@ -91,12 +91,13 @@ struct event {
         } failed;
         struct tool_outcome {
             enum tool_outcome_status status;
-            struct str text; /* cleaned and capped by the engine */
+            struct str text; /* any bytes; the session cleans it and cuts it to the cap of an observation */
             const struct tool_facts *facts; /* NULL when there are none */
         } tool;
         struct str answer; /* ANSWERED: JSON of the asked form */
         struct {
-            const struct tool_signature *const *tools;
+            const struct tool_signature *const *tools; /* all there are from now on; must outlive the session */
+            const bool *early_start;
             size_t n_tools;
         } tools;
         int64_t window; /* WINDOW: tokens */
@@ -127,24 +128,24 @@ enum notice_kind {
     NOTICE_BUDGET_WARNING, /* text */
     NOTICE_LIMIT_REACHED,  /* text = "call_limit", "token_limit", … */
     NOTICE_LOOP_DETECTED,
-    NOTICE_ANSWER,         /* text = the prediction */
+    NOTICE_ANSWER, /* text = the prediction */
     NOTICE_RUN_FINISHED,
 };
 
 struct notice {
     enum notice_kind kind;
-    int64_t round;             /* from 1 */
+    int64_t round; /* from 1 */
     int64_t model_calls;
-    int64_t context_tokens;    /* of the prompt, as the meter has it */
+    int64_t context_tokens; /* of the prompt, as the meter has it */
     int64_t context_limit;
-    double cost_usd;           /* negative where no price is set */
-    effect_id id;              /* of the tool call */
-    const char *name;          /* of the tool; NULL elsewhere */
-    const json_t *arguments;   /* of the call; NULL elsewhere */
+    double cost_usd;         /* negative where no price is set */
+    effect_id id;            /* of the tool call */
+    const char *name;        /* of the tool; NULL elsewhere */
+    const json_t *arguments; /* of the call; NULL elsewhere */
     struct str code;
     struct str text;
     enum tool_outcome_status status;
-    int64_t elapsed_ms;        /* of the tool */
+    int64_t elapsed_ms; /* of the tool */
     size_t n_sources;
 };
 
@@ -174,8 +175,9 @@ struct effect {
     };
 };
 
-/* Creates a session that waits for EVENT_STARTED. `config` is copied but for its profile; the tools' signatures must outlive
- * the session. `early_start[i]` says that calls of tools[i] may start while the model still writes (idempotent tools). */
+/* Creates a session that waits for EVENT_STARTED. `config` is copied but for its profile; the tools' signatures must
+ * outlive the session. `early_start[i]` says that calls of tools[i] may start while the model still writes (idempotent
+ * tools). */
 struct session *session_create(const struct session_config *config, const struct tool_signature *const *tools,
                                const bool *early_start, size_t n_tools);
 
@@ -183,15 +185,17 @@ struct session *session_create(const struct session_config *config, const struct
 void session_destroy(struct session *session);
 
 /* Takes one event in and queues what follows from it. An event with an unknown or cancelled id, and any event after
- * EFFECT_FINISH, changes nothing.
+ * EFFECT_FINISH, changes nothing. All effects of one event are taken and carried out before the next event is handed
+ * in: some decisions wait for that, since a prompt may be rewritten only once nobody reads the old one.
  *
  * STATUS_OK          taken
- * STATUS_ORDER       EVENT_STARTED missing, or given twice, or run_ms went back; nothing changed
- * STATUS_TOO_BIG     the delta would grow the completion beyond its cap; the completion is cancelled and counted as cut */
+ * STATUS_ORDER       EVENT_STARTED missing, or given twice, or run_ms went back, or effects are left to be taken;
+ * nothing changed STATUS_TOO_BIG     the delta would grow the completion beyond its cap; the completion is cancelled
+ * and counted as cut */
 STATUS_CHECKED enum status session_handle(struct session *session, const struct event *event);
 
-/* The next effect in order, or NULL when the session waits. The effect and what it points to are borrowed until the
- * next session_handle. */
+/* The next effect in order, or NULL when the session waits. Asking for it says that the one before was carried out. The
+ * effect is borrowed until the next call of this function, what it points to until the next session_handle. */
 const struct effect *session_next_effect(struct session *session);
 
 /* What is to be sent for the generation that was asked for last: roles alternate, the first is `system` unless the
@@ -199,8 +203,8 @@ const struct effect *session_next_effect(struct session *session);
  * session_next_effect. */
 const struct prompt_view *session_prompt(const struct session *session);
 
-/* Whether a broken completion may be started again: false once one of its calls has started (or has closed outside thought),
- * when it is kept instead. */
+/* Whether a broken completion may be started again: false once one of its calls has started (or has closed outside
+ * thought), when it is kept instead. */
 bool session_may_restart(const struct session *session, effect_id generation);
 
 /* The outcome, after EFFECT_FINISH; NULL before. Borrowed until session_destroy. */
