@@ -1,10 +1,10 @@
 /* src/engine/runner.h
  *
- * Runs sessions: carries out what a session wants (completions, tools, timers) and tells it what happened. One engine serves
- * any number of runs at once on one loop; everything happens on that loop's thread.
+ * Runs sessions: carries out what a session wants (completions, tools, timers) and tells it what happened. One engine
+ * serves any number of runs at once on one loop; everything happens on that loop's thread.
  *
- * Every event goes through the journal before the session sees it; effects are drained in the runner's own turn of the loop,
- * never inside a library's callback.
+ * Every event goes through the journal before the session sees it; effects are drained in the runner's own turn of the
+ * loop, never inside a library's callback.
  */
 #ifndef FATHOM_ENGINE_RUNNER_H
 #define FATHOM_ENGINE_RUNNER_H
@@ -22,13 +22,23 @@ struct engine;
 struct run;
 struct loop;
 struct http_client;
+struct journal;
 struct model_client;
 struct tool;
 
+/* All pointers are borrowed until engine_destroy. */
 struct engine_options {
-    struct loop *loop;                             /* borrowed */
-    struct http_client *http;                      /* borrowed */
-    struct model_client *models[MODEL_ROLE_COUNT]; /* borrowed; NULL for summary takes the agent's */
+    struct loop *loop;
+    struct http_client *http;                      /* NULL is allowed where no tool sends requests */
+    struct journal *journal;                       /* NULL: one in memory that keeps nothing */
+    struct model_client *models[MODEL_ROLE_COUNT]; /* NULL for summary takes the agent's */
+    struct sampling summary_sampling;              /* of completions that tools ask for */
+    int64_t summary_max_tokens;                    /* their cap where the tool names none; 0: 4,096 */
+
+    /* Keys that no observation may show: they are blotted out should a server echo one. Shorter ones than 8 bytes are
+     * not looked for. NULL where n_secrets is 0. */
+    const char *const *secrets;
+    size_t n_secrets;
 };
 
 struct engine *engine_create(const struct engine_options *options);
@@ -39,12 +49,18 @@ void engine_destroy(struct engine *engine);
 struct run_options {
     struct str question;
     struct session_config config; /* copied */
-    struct tool *const *tools;    /* what the run has, in the order the model is shown; borrowed until the run is gone */
+    struct tool *const *tools; /* what the run has, in the order the model is shown; borrowed until the run is gone */
     size_t n_tools;
-    int64_t tool_timeout_ms;      /* > 0 replaces every tool's own */
+    int64_t tool_timeout_ms; /* > 0 replaces every tool's own */
 
-    /* Every notice of the run, with its place in the event log: `seq` from 1, `at_ms` since the run began. `event` as JSON is
-     * made by run_event_json. NULL is allowed. */
+    /* For the result only; all copied. */
+    struct str row_id;           /* of the data set; empty gives null */
+    int64_t rollout;             /* from 1; 0 gives null */
+    struct str reference_answer; /* empty gives null */
+    struct str config_hash;      /* SHA-256 of the resolved configuration, hex */
+
+    /* Every notice of the run, with its place in the event log: `seq` from 1, `at_ms` since the run began. `event` as
+     * JSON is made by run_event_json. NULL is allowed. */
     void (*observe)(void *user, const struct run *run, const struct notice *notice);
 
     /* Once, last; never from inside run_start. `result` is borrowed until it returns; then the run is gone. */
@@ -59,10 +75,13 @@ struct run *run_start(struct engine *engine, const struct run_options *options);
 void run_interrupt(struct run *run);
 
 const char *run_id(const struct run *run);
-int64_t run_elapsed_ms(const struct run *run);
+int64_t run_elapsed_ms(const struct run *run); /* run_ms: waiting in the model client's queue left out */
 
-/* One line of the event log (design: Events) as a new JSON object: seq, at_ms, run_id, type, and what belongs to the type.
- * `seq` counts up with every call. */
+/* How many runs of the engine have not ended. */
+size_t engine_runs(const struct engine *engine);
+
+/* One line of the event log (design: Events) as a new JSON object: seq, at_ms, run_id, type, and what belongs to the
+ * type. `seq` counts up with every call. Inside `observe` only. */
 json_t *run_event_json(struct run *run, const struct notice *notice);
 
 /* The result as the design's contract says, as a new JSON object. Inside `done` only. */

@@ -2,14 +2,15 @@
  *
  * What a tool is to the rest of the program, and what the program is to a tool.
  *
- * A tool says what it is (struct tool), starts work when asked and reports back once. It runs on the loop's thread and must
- * not block it: requests go through tool_fetch or tool_request, heavy parsing to tool_work. A tool never sees other sessions,
- * or an address that the guard refuses. One struct tool serves all sessions of a process at once; what belongs to one call
- * hangs on its struct tool_run.
+ * A tool says what it is (struct tool), starts work when asked and reports back once. It runs on the loop's thread and
+ * must not block it: requests go through tool_fetch or tool_request, heavy parsing to tool_work. A tool never sees
+ * other sessions, or an address that the guard refuses. One struct tool serves all sessions of a process at once; what
+ * belongs to one call hangs on its struct tool_run.
  */
 #ifndef FATHOM_ENGINE_TOOL_H
 #define FATHOM_ENGINE_TOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,72 +34,96 @@ enum tool_status {
 
 struct tool {
     const struct tool_signature *signature; /* name, description and JSON Schema, as the model sees them */
-    bool idempotent;                        /* may start early, may be answered from an earlier equal call */
+    bool idempotent;                        /* may start early, may be asked twice after a crash */
     bool serial;                            /* keeps state: the calls of one session run one after another, in order */
     int64_t timeout_ms;                     /* > 0; past it the engine cancels and tells the model */
     int64_t max_output_tokens;              /* the observation is cut to this; 0 takes the run's cap */
 
-    /* Begins the work. Arguments have passed the schema. Returns without waiting; tool_finish comes later, exactly once,
-     * also when starting failed, and never from inside start. */
+    /* Begins the work. Arguments have passed the schema. Returns without waiting; tool_finish comes later, exactly
+     * once, also when starting failed, and never from inside start. */
     void (*start)(struct tool *self, struct tool_run *run);
 
-    /* Stops the work of `run` for good: no child, request or pool job of it goes on afterwards, but for pool jobs, which poll
-     * tool_canceled and whose `done` is still called so that they can free. tool_finish may still be called and is ignored. */
+    /* Stops what the tool began by its own means (a timer, a child); what went through tool_request, tool_work and
+     * tool_complete the engine stops itself. Called when the call is cancelled or late, not after tool_finish.
+     * tool_finish may still be called and is ignored. NULL is allowed where there is nothing to stop. */
     void (*cancel)(struct tool *self, struct tool_run *run);
 
-    /* What `fathom doctor` says of the tool: one line, and whether it can work. NULL where there is nothing to check. */
+    /* What `fathom doctor` says of the tool: one line, and whether it can work. NULL where there is nothing to check.
+     */
     bool (*check)(struct tool *self, struct buf *line);
 
     void (*destroy)(struct tool *self); /* NULL is allowed where there is nothing to free */
 };
 
-/* What was asked. Borrowed until tool_finish. `tool_code` is the text between <code> and </code>, empty where there is none. */
+/* Frees a tool through its table. NULL is allowed. */
+void tool_destroy(struct tool *tool);
+
+/* ---- what was asked; borrowed until the call's state is freed ---- */
+
 const json_t *tool_arguments(const struct tool_run *run);
-struct str tool_code(const struct tool_run *run);
-struct str tool_question(const struct tool_run *run);
+struct str tool_code(const struct tool_run *run);     /* between <code> and </code>; empty where there is none */
+struct str tool_question(const struct tool_run *run); /* the question of the whole run */
 const struct profile *tool_profile(const struct tool_run *run); /* observation wording and summary prompt */
 struct loop *tool_loop(const struct tool_run *run);
 
-/* The tool's own state of this call, NULL at first. Freed by `free_state` when the run goes. */
+/* The tool's own state of this call, NULL at first. Freed by `free_state` when the call is over and no request, job or
+ * completion of it is under way any more: its callbacks may use it, also after tool_finish or a cancel. */
 void tool_set_state(struct tool_run *run, void *state, void (*free_state)(void *state));
 void *tool_state(const struct tool_run *run);
 
-/* How many milliseconds are left before the engine cancels; 0 when it has. Loop thread only. */
+/* How many milliseconds are left before the engine cancels; 0 when it has, or when the call has ended. */
 int64_t tool_time_left_ms(const struct tool_run *run);
 
-/* Whether the call was cancelled or timed out. Any thread, for work on the pool. */
+/* Whether the call is over: finished, cancelled or late. Any thread, for work on the pool. The flag behind it lives as
+ * long as the tool's state. */
 bool tool_canceled(const struct tool_run *run);
+const atomic_bool *tool_cancel_flag(const struct tool_run *run);
 
-/* Sends a request under the run's deadline: guarded (whatever a model or a page names) or configured (a search API), as
- * options->traffic says. `done` as in http_request_start: exactly once, never from inside this call, with STATUS_CANCELED
- * after a cancel. All requests of a run are cancelled with it. */
-void tool_request(struct tool_run *run, const struct http_request_options *options, http_done_fn done, void *user);
+/* ---- work; `done` comes exactly once, never from inside the call that starts it, also after a cancel ---- */
 
-/* Runs `work` on the pool, then `done` on the loop's thread: exactly once, also after a cancel. The run stays valid for
- * both. `work` polls tool_canceled. */
+/* Sends a request: guarded (whatever a model or a page names) or configured (a search API), as options->traffic says.
+ * It is cancelled with the call (`done` with STATUS_CANCELED). */
+void tool_request(struct tool_run *run, const struct http_options *options, http_done_fn done, void *user);
+
+/* Runs `work` on the pool, then `done` on the loop's thread. `work` polls tool_canceled; it may not run at all when the
+ * call is over before its turn comes. */
 void tool_work(struct tool_run *run, void (*work)(void *user), void (*done)(void *user), void *user);
+
+/* Calls `done` on the loop's thread after `delay_ms`, or soon when the call is over before. */
+void tool_wait(struct tool_run *run, int64_t delay_ms, void (*done)(void *user), void *user);
 
 /* What a completion of another model role came to. Borrowed. */
 struct tool_completion {
-    enum status status;       /* STATUS_OK; STATUS_TOO_BIG when the prompt does not fit the window; else see error */
-    struct str text;          /* outside thought */
-    bool cut;                 /* ended at the completion cap */
-    const struct error *error;
+    enum status
+        status; /* STATUS_OK; STATUS_TOO_BIG when the prompt does not fit the window; STATUS_CANCELED; else see error */
+    struct str text;           /* outside thought */
+    bool cut;                  /* ended at the completion cap */
+    const struct error *error; /* when status is not STATUS_OK */
 };
 typedef void (*tool_complete_fn)(void *user, const struct tool_completion *completion);
 
-/* Asks the model that has the `summary` role for a completion of one user message. Its tokens and cost count for the run,
- * not its calls. `done` exactly once, never from inside this call, also after a cancel. */
+/* Whether there is a language model to ask (the built-in reader is none). */
+bool tool_can_complete(const struct tool_run *run);
+
+/* Asks the model that has the `summary` role for a completion of one user message. Its tokens and cost count for the
+ * run, not its calls; time spent waiting in the model's queue does not count against the call's deadline. `max_tokens`
+ * 0 takes the role's own cap. */
 void tool_complete(struct tool_run *run, struct str prompt, int64_t max_tokens, tool_complete_fn done, void *user);
+
+/* ---- reports ---- */
 
 /* Notes a page that the model gets to see, so that an answer's sources can be traced to it. Both are copied. */
 void tool_report_source(struct tool_run *run, struct str url, struct str title);
 
-/* Tells whoever watches, not the model: a backend failed, a page was cut. Copied. */
+/* Notes that the tool left out part of what it had. */
+void tool_report_truncated(struct tool_run *run);
+
+/* Tells whoever watches, not the model: a backend failed, a page was cut. Copied. No key, no newline. */
 void tool_report_notice(struct tool_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Ends the call. `text` is copied, cleaned of protocol tags and cut by the engine. On failure `text` says to the model what
- * it can do next; it holds no key, path or internal address. */
+/* Ends the call; what is still under way is cancelled. `status` is TOOL_OK or TOOL_FAILED. `text` is copied, cleaned of
+ * protocol tags and cut by the engine. On failure `text` says to the model what it can do next; it holds no key, path
+ * or internal address. A second tool_finish is ignored. */
 void tool_finish(struct tool_run *run, enum tool_status status, struct str text);
 
 #endif
