@@ -18,17 +18,18 @@
  *     makes everything before it thought. <think> or the end of the message releases them.
  *   - After thought was closed, a stray </think> is text, and <think> outside an element opens another thought.
  *   - Thought never closed: on TAG_END_STOP the complete calls and answers after the last <think> count, and the last
- * of them decides: an answer, or the calls behind the last answer. On TAG_END_LENGTH only when nothing but white space
- * (or an invented <tool_response>) follows them; otherwise the thought was cut.
+ *     of them decides: an answer, or the calls behind the last answer. On TAG_END_LENGTH only when nothing but white
+ *     space (or an invented <tool_response>) follows them; otherwise the thought was cut.
+ *   - A <tool_response> inside thought ends nothing, and neither does one that precedes every call while thought is
+ *     undecided: it ends the message only if no </think> follows.
  *
  * How an element ends
  *   - A call ends at the first </tool_call>. Inside an open <code> that is program text; the program reaches to the
- * last
- *     </code> before the </tool_call> that ends the call, so it may speak of </code> itself. A <code> that is never
- * closed does not protect: at the end of the message its call ends at the first </tool_call>.
- *   - Inside a JSON string of a call, <code>, <tool_call> and <answer> are text, provided the string and the object are
- * closed when </tool_call> comes. </tool_call> and <tool_response> are always tags outside <code>.
- *   - <tool_call> or <answer> outside a string ends an unclosed call; <answer> inside an open answer begins it anew.
+ *     last </code> before the </tool_call> that ends the call, so it may speak of </code> itself. A <code> that is
+ *     never closed does not protect: at the end of the message its call ends at the first </tool_call>.
+ *   - Inside a JSON string of a call, <code>, <tool_call> and <answer> are text, provided that the string is closed
+ *     when </tool_call> comes. </tool_call> and <tool_response> are always tags outside <code>.
+ *   - <tool_call> or <answer> outside a string ends an unclosed call; <answer> in an open answer begins it anew.
  *   - An element that holds only white space is none. Neither is an unclosed <tool_call> followed by prose.
  *   - The first answer counts (outside thought); later ones are text.
  */
