@@ -74,6 +74,7 @@ enum prompt_id {
     PROMPT_NOTICE_TIMEOUT,     /* notice-timeout: {tool} {seconds} */
     PROMPT_NOTICE_INTERRUPTED, /* notice-interrupted, a call lost in a crash: {tool} */
     PROMPT_NOTICE_CUT,     /* notice-cut, at the end of a shortened observation: {omitted} {total}, bytes as "12 KB" */
+    PROMPT_NOTICE_TOOLS,   /* notice-tools, the run has other tools from now on: {tools} {tool_names} */
     PROMPT_NOTICE_EMPTY,   /* notice-empty, a tool that returned nothing: {tool} */
     PROMPT_WARNING,        /* warning, a limit comes near: {what} {used} {limit} */
     PROMPT_DEMAND_CALLS,   /* demand-calls: answer now, the calls are used up: {question} */
