@@ -2,10 +2,10 @@
  *
  * Bytes in whatever character set to UTF-8.
  *
- * The set is found as browsers find it: a byte order mark, else the charset of the Content-Type header, else (for HTML and
- * XML) what the first 4,096 bytes declare, else UTF-8 when the bytes are valid UTF-8, else uchardet's guess, else
- * windows-1252. Labels mean what the WHATWG Encoding Standard says they mean, so "latin1" and "ascii" are windows-1252 and
- * "gb2312" is gb18030. Pure; any thread.
+ * The set is found as browsers find it: a byte order mark, else the charset of the Content-Type header, else (for HTML
+ * and XML) what the first 4,096 bytes declare, else UTF-8 when the bytes are valid UTF-8, else uchardet's guess, else
+ * windows-1252. Labels mean what the WHATWG Encoding Standard says they mean, so "latin1" and "ascii" are windows-1252
+ * and "gb2312" is gb18030. Pure; any thread.
  */
 #ifndef FATHOM_TEXT_CHARSET_H
 #define FATHOM_TEXT_CHARSET_H
@@ -27,17 +27,18 @@ struct charset_found {
     enum charset_source source;
 };
 
-/* Decides which character set `bytes` are in. `content_type` is the value of the HTTP header (`text/html; charset=x`), or
- * empty. `markup` says whether a declaration inside the bytes counts. */
+/* Decides which character set `bytes` are in. `content_type` is the value of the HTTP header (`text/html; charset=x`),
+ * or empty. `markup` says whether a declaration inside the bytes counts. */
 struct charset_found charset_find(struct str bytes, struct str content_type, bool markup);
 
-/* Appends `bytes` to `out` as valid UTF-8 without a byte order mark; what cannot be converted becomes U+FFFD. `found` (may be
- * NULL) tells which set was taken. The work stops when the cap of `out` is reached: STATUS_TOO_BIG, and `out` holds what fitted. */
+/* Appends `bytes` to `out` as valid UTF-8 without a byte order mark; what cannot be converted becomes U+FFFD. `found`
+ * (may be NULL) tells which set was taken. The work stops when the cap of `out` is reached: STATUS_TOO_BIG, and `out`
+ * holds what fitted. */
 enum status charset_to_utf8(struct str bytes, struct str content_type, bool markup, struct buf *out,
                             struct charset_found *found) STATUS_CHECKED;
 
-/* The iconv name for a label as pages and headers write it ("Latin1", " UTF8", "x-sjis"), NULL when the label is unknown.
- * Static. */
+/* The iconv name for a label as pages and headers write it ("Latin1", " UTF8", "x-sjis"), NULL when the label is
+ * unknown. Static. */
 const char *charset_of_label(struct str label);
 
 #endif

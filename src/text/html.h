@@ -2,11 +2,11 @@
  *
  * HTML to Markdown: the main text of a page, or all of it, and what the page says about itself.
  *
- * The page is parsed as browsers' tag soup is (libxml2's HTML parser, which never reads a file or the network), what a reader
- * would not see or not want is dropped (scripts, navigation, banners, forms and everything hidden, where instructions to
- * language models like to stand), and the rest is written as Markdown: headings, paragraphs, nested lists, GFM tables,
- * fenced code with its language, quotes, definition lists, links made absolute. A page that has any visible text never comes
- * back empty: where no main part stands out, the whole body is taken.
+ * The page is parsed as browsers' tag soup is (libxml2's HTML parser, which never reads a file or the network), what a
+ * reader would not see or not want is dropped (scripts, navigation, banners, forms and everything hidden, where
+ * instructions to language models like to stand), and the rest is written as Markdown: headings, paragraphs, nested
+ * lists, GFM tables, fenced code with its language, quotes, definition lists, links made absolute. A page that has any
+ * visible text never comes back empty: where no main part stands out, the whole body is taken.
  *
  * Pure: no I/O, no state between calls, any thread. Time is linear in the input, at any depth of nesting.
  */
@@ -18,9 +18,10 @@
 #include "core/str.h"
 
 struct html_options {
-    struct str base_url;    /* the page's address, against which links are resolved; empty: links stay as they are written */
-    bool whole_page;        /* everything visible, navigation and footers too, not the main part alone */
-    bool drop_links;        /* write the text of links without their addresses */
+    struct str
+        base_url;    /* the page's address, against which links are resolved; empty: links stay as they are written */
+    bool whole_page; /* everything visible, navigation and footers too, not the main part alone */
+    bool drop_links; /* write the text of links without their addresses, and no images */
     size_t max_input_bytes; /* more than this is STATUS_TOO_BIG; 0 means 32 MiB */
     size_t max_text_bytes;  /* the Markdown is cut here, at a character; 0 means 32 MiB */
 };
@@ -38,8 +39,8 @@ struct html_page {
     bool truncated; /* max_text_bytes was reached */
 };
 
-/* Converts `html`, which must be UTF-8 (text/charset.h makes it so; invalid bytes become U+FFFD, NULs go). `options` may be
- * NULL for the defaults. On success `out` is to be given to html_page_finish.
+/* Converts `html`, which must be UTF-8 (text/charset.h makes it so; invalid bytes become U+FFFD, NULs go). `options`
+ * may be NULL for the defaults. On success `out` is to be given to html_page_finish.
  *
  * STATUS_TOO_BIG   the input is larger than its cap
  * STATUS_SYNTAX    the parser could make nothing of it (never for text with a tag in it) */
@@ -49,8 +50,8 @@ enum status html_to_markdown(struct str html, const struct html_options *options
 /* Frees what the page owns and zeroes it. NULL and zeroed are allowed. */
 void html_page_finish(struct html_page *page);
 
-/* Whether bytes without a declared type look like HTML: an HTML doctype, or a usual first tag, behind white space, a byte order
- * mark, an XML declaration or comments. */
+/* Whether bytes without a declared type look like HTML: an HTML doctype, or a usual first tag, behind white space, a
+ * byte order mark, an XML declaration or comments. */
 bool html_is_likely(struct str bytes);
 
 #endif

@@ -1,8 +1,9 @@
 /* src/text/passages.h
  *
- * Cuts Markdown or plain text into passages of some 200 to 400 tokens, along its structure: a heading starts a passage, blocks
- * (paragraphs, lists, tables, code) stay whole where they fit, a block too long is cut at lines, sentences, and at last at
- * any character. Passages are ranges of the text; together they cover all of it but white space. Linear in the text, pure.
+ * Cuts Markdown or plain text into passages of some 200 to 400 tokens, along its structure: a heading starts a passage,
+ * blocks (paragraphs, lists, tables, code) stay whole where they fit, a block too long is cut at lines, sentences, and
+ * at last at any character. Passages are ranges of the text; together they cover all of it but white space. Linear in
+ * the text, pure.
  */
 #ifndef FATHOM_TEXT_PASSAGES_H
 #define FATHOM_TEXT_PASSAGES_H
@@ -11,7 +12,8 @@
 
 struct passage {
     size_t from, to; /* bytes of the text */
-    char *headings;  /* the headings above, outermost first, "Shell > Options"; NULL where there are none. Owned by the list */
+    char *headings;  /* the headings above, outermost first, "Shell > Options"; NULL where there are none. Owned by the
+                        list */
 };
 
 struct passages {

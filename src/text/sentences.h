@@ -1,8 +1,8 @@
 /* src/text/sentences.h
  *
- * Cuts Markdown or plain text into sentences: at full stops, question and exclamation marks (also Chinese and Japanese ones)
- * that are not part of an abbreviation, a number, an address or an initial, and at the borders of Markdown blocks. Headings,
- * list items, table rows and lines of code are sentences of their own kind. Linear in the text, pure.
+ * Cuts Markdown or plain text into sentences: at full stops, question and exclamation marks (also Chinese and Japanese
+ * ones) that are not part of an abbreviation, a number, an address or an initial, and at the borders of Markdown
+ * blocks. Headings, list items, table rows and lines of code are sentences of their own kind. Linear in the text, pure.
  */
 #ifndef FATHOM_TEXT_SENTENCES_H
 #define FATHOM_TEXT_SENTENCES_H
