@@ -26,8 +26,8 @@ typedef void (*loop_fn)(void *user);
 struct loop *loop_create(void);
 
 /* Ends the loop. Work and children still under way are canceled and waited for; their done callbacks come before this
- * returns. Deferred and posted calls that have not run are dropped. Not to be called inside a callback. NULL is
- * allowed. */
+ * returns, and so do posted calls. Deferred calls that have not run are dropped. Not to be called inside a callback.
+ * NULL is allowed. */
 void loop_destroy(struct loop *loop);
 
 /* Runs until loop_stop, also while there is nothing to wait for. */

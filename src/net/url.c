@@ -1,0 +1,318 @@
+#include "net/url.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+#define PARSE_FLAGS (CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+
+static enum status not_a_url(struct error *error, struct str text, const char *why)
+{
+    return error_set(error, STATUS_INVALID, "\"%.*s\" is no usable URL: %s", STR_ARG(str_slice(text, 0, 200)), why);
+}
+
+/* Puts an absolute URL into a fresh curl handle. */
+static enum status open_url(struct str text, CURLU **out, struct error *error)
+{
+    text = str_trim(text);
+    if (text.len == 0)
+        return not_a_url(error, text, "it is empty");
+    if (text.len > URL_MAX_LENGTH)
+        return not_a_url(error, text, "it is too long");
+    if (memchr(text.data, '\0', text.len))
+        return not_a_url(error, text, "it holds a NUL");
+    CURLU *url = curl_url();
+    if (!url)
+        abort();
+    char *copy = str_dup(text);
+    CURLUcode code = curl_url_set(url, CURLUPART_URL, copy, PARSE_FLAGS);
+    free(copy);
+    if (code != CURLUE_OK) {
+        curl_url_cleanup(url);
+        return not_a_url(error, text, curl_url_strerror(code));
+    }
+    *out = url;
+    return STATUS_OK;
+}
+
+/* A fresh copy of one part, in memory of ours; NULL when absent. */
+static char *get_part(CURLU *url, CURLUPart part, unsigned flags)
+{
+    char *curls = NULL;
+    if (curl_url_get(url, part, &curls, flags) != CURLUE_OK)
+        return NULL;
+    char *ours = mem_strdup(curls);
+    curl_free(curls);
+    return ours;
+}
+
+static void lower(char *text)
+{
+    for (; *text; text++)
+        *text = ascii_lower(*text);
+}
+
+/* The host as it will be looked up: internationalized names in their ASCII form, lower case, no trailing dot. */
+static char *get_host(CURLU *url)
+{
+#ifdef CURLU_PUNYCODE
+    char *host = get_part(url, CURLUPART_HOST, CURLU_PUNYCODE);
+#else
+    char *host = get_part(url, CURLUPART_HOST, 0);
+#endif
+    if (!host)
+        return NULL;
+    lower(host);
+    size_t len = strlen(host);
+    if (len > 1 && host[len - 1] == '.')
+        host[len - 1] = '\0';
+    return host;
+}
+
+static int default_port(const char *scheme)
+{
+    if (strcmp(scheme, "http") == 0)
+        return 80;
+    return strcmp(scheme, "https") == 0 ? 443 : 0;
+}
+
+enum status url_parse(struct str text, struct url *out, struct error *error)
+{
+    CURLU *handle = NULL;
+    enum status status = open_url(text, &handle, error);
+    if (status != STATUS_OK)
+        return status;
+    struct url url = {
+        .scheme = get_part(handle, CURLUPART_SCHEME, 0),
+        .user = get_part(handle, CURLUPART_USER, 0),
+        .password = get_part(handle, CURLUPART_PASSWORD, 0),
+        .host = get_host(handle),
+        .path = get_part(handle, CURLUPART_PATH, 0),
+        .query = get_part(handle, CURLUPART_QUERY, 0),
+        .fragment = get_part(handle, CURLUPART_FRAGMENT, 0),
+    };
+    char *port = get_part(handle, CURLUPART_PORT, 0);
+    curl_url_cleanup(handle);
+    if (!url.scheme || !url.host || !*url.host || !url.path) {
+        free(port);
+        url_finish(&url);
+        return not_a_url(error, text, "it has no host, or one that cannot be read");
+    }
+    lower(url.scheme);
+    url.port = port ? atoi(port) : default_port(url.scheme);
+    free(port);
+    *out = url;
+    return STATUS_OK;
+}
+
+void url_finish(struct url *url)
+{
+    if (!url)
+        return;
+    free(url->scheme);
+    free(url->user);
+    free(url->password);
+    free(url->host);
+    free(url->path);
+    free(url->query);
+    free(url->fragment);
+    *url = (struct url){0};
+}
+
+static bool has_scheme(struct str reference)
+{
+    size_t i = 0;
+    while (i < reference.len && (ascii_is_alnum(reference.data[i]) || strchr("+-.", reference.data[i])))
+        i++;
+    return i > 0 && i < reference.len && reference.data[i] == ':' && ascii_is_alpha(reference.data[0]);
+}
+
+static void add_origin(struct buf *out, const struct url *url)
+{
+    buf_addf(out, "%s://%s", url->scheme, url->host);
+    if (url->port != 0 && url->port != default_port(url->scheme))
+        buf_addf(out, ":%d", url->port);
+}
+
+/* Writes what RFC 3986, 5.2.2 composes for a reference without a scheme; dot segments are still in it. */
+static void compose(struct buf *out, const struct url *base, struct str reference)
+{
+    char first = reference.len > 0 ? reference.data[0] : '#';
+    if (str_starts_with(reference, STR("//"))) {
+        buf_addf(out, "%s:", base->scheme);
+        buf_add(out, reference);
+        return;
+    }
+    add_origin(out, base);
+    if (first == '?' || first == '#') {
+        buf_add_text(out, base->path);
+        if (first == '#' && base->query)
+            buf_addf(out, "?%s", base->query);
+    } else if (first != '/') {
+        struct str path = str_of(base->path);
+        buf_add(out, str_slice(path, 0, str_rfind_char(path, '/') + 1));
+    }
+    buf_add(out, reference);
+}
+
+enum status url_join(struct str base, struct str reference, char **out, struct error *error)
+{
+    reference = str_trim(reference);
+    struct buf composed;
+    buf_init(&composed, BUF_UNBOUNDED); /* both parts are checked against URL_MAX_LENGTH */
+    enum status status = STATUS_OK;
+    if (reference.len > URL_MAX_LENGTH) {
+        status = not_a_url(error, reference, "it is too long");
+    } else if (has_scheme(reference)) {
+        buf_add(&composed, reference);
+    } else {
+        struct url parts;
+        status = url_parse(base, &parts, error);
+        if (status == STATUS_OK) {
+            compose(&composed, &parts, reference);
+            url_finish(&parts);
+        }
+    }
+    CURLU *handle = NULL;
+    if (status == STATUS_OK)
+        status = open_url(buf_str(&composed), &handle, error);
+    if (status == STATUS_OK) {
+        *out = get_part(handle, CURLUPART_URL, 0);
+        curl_url_cleanup(handle);
+        if (!*out)
+            status = not_a_url(error, buf_str(&composed), "it cannot be put together");
+    }
+    buf_finish(&composed);
+    return status;
+}
+
+static bool is_unreserved(char c)
+{
+    return ascii_is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+static int hex_value(char c)
+{
+    if (ascii_is_digit(c))
+        return c - '0';
+    c = ascii_lower(c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* RFC 3986, 6.2.2.1 and 6.2.2.2. May be done before parsing, since unreserved characters never separate anything. */
+static void normalize_escapes(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        bool escape = text.data[i] == '%' && i + 2 < text.len;
+        int high = escape ? hex_value(text.data[i + 1]) : -1, low = escape ? hex_value(text.data[i + 2]) : -1;
+        if (high < 0 || low < 0) {
+            buf_add_char(out, text.data[i]);
+            continue;
+        }
+        char c = (char)(high * 16 + low);
+        if (is_unreserved(c))
+            buf_add_char(out, c);
+        else
+            buf_addf(out, "%%%02X", (unsigned)(unsigned char)c);
+        i += 2;
+    }
+}
+
+enum status url_canonical(struct str text, char **out, struct error *error)
+{
+    if (text.len > URL_MAX_LENGTH)
+        return not_a_url(error, text, "it is too long");
+    struct buf buf;
+    buf_init(&buf, BUF_UNBOUNDED);
+    normalize_escapes(&buf, text);
+    struct url url;
+    enum status status = url_parse(buf_str(&buf), &url, error);
+    if (status == STATUS_OK) {
+        struct buf composed;
+        buf_init(&composed, BUF_UNBOUNDED);
+        add_origin(&composed, &url);
+        normalize_escapes(&composed, str_of(url.path)); /* curl wrote its own escapes in small letters */
+        if (url.query) {
+            buf_add_char(&composed, '?');
+            normalize_escapes(&composed, str_of(url.query));
+        }
+        *out = buf_take(&composed);
+        url_finish(&url);
+    }
+    buf_finish(&buf);
+    return status;
+}
+
+char *url_without_credentials(struct str text)
+{
+    CURLU *handle = NULL;
+    if (open_url(text, &handle, NULL) != STATUS_OK)
+        return mem_strdup("(not a URL)");
+    curl_url_set(handle, CURLUPART_USER, NULL, 0);
+    curl_url_set(handle, CURLUPART_PASSWORD, NULL, 0);
+    char *out = get_part(handle, CURLUPART_URL, 0);
+    curl_url_cleanup(handle);
+    return out ? out : mem_strdup("(not a URL)");
+}
+
+char *url_origin(struct str text)
+{
+    struct url url;
+    if (url_parse(text, &url, NULL) != STATUS_OK)
+        return NULL;
+    struct buf out;
+    buf_init(&out, BUF_UNBOUNDED);
+    add_origin(&out, &url);
+    url_finish(&url);
+    return buf_take(&out);
+}
+
+bool url_same_origin(struct str a, struct str b)
+{
+    char *origin_a = url_origin(a), *origin_b = url_origin(b);
+    bool same = origin_a && origin_b && strcmp(origin_a, origin_b) == 0;
+    free(origin_a);
+    free(origin_b);
+    return same;
+}
+
+char *url_host(struct str text)
+{
+    struct url url;
+    if (url_parse(text, &url, NULL) != STATUS_OK)
+        return NULL;
+    char *host = url.host;
+    url.host = NULL;
+    url_finish(&url);
+    return host;
+}
+
+enum status url_encode(struct buf *out, struct str text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    size_t before = out->len;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        unsigned char byte = (unsigned char)c;
+        char escape[3] = {'%', digits[byte >> 4], digits[byte & 15]};
+        enum status status = is_unreserved(c) ? buf_append_char(out, c) : buf_append(out, escape, sizeof escape);
+        if (status != STATUS_OK) {
+            buf_truncate(out, before);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status url_add_query(struct buf *url, struct str name, struct str value)
+{
+    size_t before = url->len;
+    bool more = str_find_char(buf_str(url), '?', 0) != STR_NONE;
+    if (buf_append_char(url, more ? '&' : '?') == STATUS_OK && url_encode(url, name) == STATUS_OK &&
+        buf_append_char(url, '=') == STATUS_OK && url_encode(url, value) == STATUS_OK)
+        return STATUS_OK;
+    buf_truncate(url, before);
+    return STATUS_TOO_BIG;
+}
