@@ -1,10 +1,11 @@
 /* src/api/config.h
  *
- * The configuration of an invocation: flags over environment over a file over defaults, each value with where it came from.
+ * The configuration of an invocation: flags over environment over a file over defaults, each value with where it came
+ * from.
  *
- * config_create gives defaults; config_load_file, config_load_environment and config_set put values in; the order of the calls
- * does not matter, since every value knows its rank. After config_resolve it is read-only and may be used by any thread.
- * Secrets are held like other values, but config_describe never shows them.
+ * config_create gives defaults; config_load_file, config_load_environment and config_set put values in; the order of
+ * the calls does not matter, since every value knows its rank. After config_resolve it is read-only and may be used by
+ * any thread. Secrets are held like other values, but config_describe never shows them.
  */
 #ifndef FATHOM_API_CONFIG_H
 #define FATHOM_API_CONFIG_H
@@ -27,14 +28,16 @@ enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLA
 struct config *config_create(void);
 void config_destroy(struct config *config); /* NULL is allowed */
 
-/* Reads a YAML file of at most 1 MB. STATUS_NOT_FOUND, STATUS_IO, STATUS_TOO_BIG; STATUS_SYNTAX (no YAML) and STATUS_INVALID
- * (unknown key, wrong value) with file, line and column. */
+/* Reads a YAML file of at most 1 MB. STATUS_NOT_FOUND, STATUS_IO, STATUS_TOO_BIG; STATUS_SYNTAX (no YAML) and
+ * STATUS_INVALID (unknown key, wrong value) with file, line and column. */
 enum status config_load_file(struct config *config, const char *path, struct error *error) STATUS_CHECKED;
 
 /* The same from memory; `name` stands for the file in messages. */
-enum status config_load_text(struct config *config, const char *name, struct str text, struct error *error) STATUS_CHECKED;
+enum status config_load_text(struct config *config, const char *name, struct str text,
+                             struct error *error) STATUS_CHECKED;
 
-/* Loads ./fathom.yaml, else $XDG_CONFIG_HOME/fathom/config.yaml (~/.config without it); STATUS_OK also when there is none. */
+/* Loads ./fathom.yaml, else $XDG_CONFIG_HOME/fathom/config.yaml (~/.config without it); STATUS_OK also when there is
+ * none. */
 enum status config_load_usual_file(struct config *config, struct error *error) STATUS_CHECKED;
 
 /* Reads the variables that the table names. `environment` is a list like environ. An empty variable counts as unset.
@@ -56,7 +59,6 @@ bool config_is_set(const struct config *config, enum option_id id);
 
 /* The text of a TEXT or CHOICE; NULL where there is none. Of a list: its first value. */
 const char *config_text(const struct config *config, enum option_id id);
-bool config_switch(const struct config *config, enum option_id id);
 
 /* INTEGER, TOKENS: the number; DURATION: milliseconds. 0 where there is none. */
 int64_t config_integer(const struct config *config, enum option_id id);
@@ -78,14 +80,27 @@ const char *config_file(const struct config *config);
 /* Variables that are set and known but mean nothing to this version, for example SANDBOX_FUSION_ENDPOINT. */
 const char *const *config_unused_variables(const struct config *config, size_t *count);
 
-/* SHA-256 in hex over all values that are not secret, in the order of the table: equal configurations have equal hashes,
- * wherever their values came from. */
+/* SHA-256 in hex over all values that are not secret, in the order of the table: equal configurations have equal
+ * hashes, wherever their values came from. */
 void config_hash(const struct config *config, char out[65]);
+
+/* ---- which secret goes where ---- */
+
+/* The secret of option `secret` (a key, or for a list its first value) as far as it may be sent to `url`, an address
+ * that option `address` gave; NULL when there is none or it must stay here, and then `why` (NULL allowed) gets one
+ * sentence with the remedy, or stays empty when there is no secret at all.
+ *
+ * A secret belongs to the origin it was configured with: where its own source (the same file, or the environment) also
+ * names an address, it goes to that origin alone; without one it goes where the user points the program. An address
+ * from a ./fathom.yaml that was merely found there gets only secrets from the same file, so that a stranger's folder
+ * cannot collect keys. */
+const char *config_secret_for(const struct config *config, enum option_id secret, enum option_id address,
+                              const char *url, struct buf *why);
 
 /* ---- values, as all sources write them ---- */
 
-/* "90s", "150m", "2h", "1h30m", "500ms", "1.5h", "0"; a bare number other than 0 lacks its unit. False when it is none, is
- * negative, or is beyond 10,000 hours. */
+/* "90s", "150m", "2h", "1h30m", "500ms", "1.5h", "0"; a bare number other than 0 lacks its unit. False when it is none,
+ * is negative, or is beyond 10,000 hours. */
 bool config_parse_duration(struct str text, int64_t *milliseconds);
 
 /* "110k", "131072", "1m" (binary multiples). False when it is none or does not fit. */

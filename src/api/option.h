@@ -1,12 +1,12 @@
 /* src/api/option.h
  *
- * The one option table. Every setting of the program that can stand in a configuration file stands here once: its flag, its
- * environment variables, its key in YAML, its type and range, its default and its help. Reading a file, reading flags,
- * writing --help and docs/configuration.md's table all go through it.
+ * The one option table. Every setting of the program that can stand in a configuration file stands here once: its flag,
+ * its environment variables, its key in YAML, its type and range, its default and its help. Reading a file, reading
+ * flags, writing --help and docs/configuration.md's table all go through it.
  *
  * One name serves everywhere: `--summary-max-tokens`, `FATHOM_SUMMARY_MAX_TOKENS`, and in YAML `summary-max-tokens`,
- * `summary_max_tokens` or `summary: {max_tokens: …}`: the keys on the way to a value are joined by dashes, and underscores count
- * as dashes.
+ * `summary_max_tokens` or `summary: {max_tokens: …}`: the keys on the way to a value are joined by dashes, and
+ * underscores count as dashes.
  */
 #ifndef FATHOM_API_OPTION_H
 #define FATHOM_API_OPTION_H
@@ -78,12 +78,13 @@ enum option_id {
     OPTION_TOOL_TIMEOUT,
     OPTION_SEARCH,
     OPTION_SEARCH_URL,
-    OPTION_SEARCH_KEY,
+    OPTION_SERPER_KEY,
+    OPTION_SEARXNG_URL,
     OPTION_SEARCH_RESULTS,
     OPTION_CORPUS,
     OPTION_READER,
-    OPTION_READER_URL,
-    OPTION_READER_KEY,
+    OPTION_JINA_URL,
+    OPTION_JINA_KEY,
     OPTION_SUMMARIZER,
     /* network */
     OPTION_ALLOW_ADDRESS,
@@ -93,7 +94,6 @@ enum option_id {
 
 enum option_type {
     OPTION_TEXT,
-    OPTION_SWITCH,   /* true or false */
     OPTION_INTEGER,  /* within minimum and maximum */
     OPTION_NUMBER,   /* the same, with a fraction */
     OPTION_DURATION, /* "90s", "150m", "1h30m"; kept in milliseconds */
@@ -115,18 +115,19 @@ enum option_group {
 struct option_spec {
     enum option_id id;
     enum option_group group;
-    const char *name;     /* "max-calls" */
+    const char *name; /* "max-calls" */
     enum option_type type;
-    const char *argument; /* "N", "URL"; for --help */
-    const char *help;     /* one sentence without a full stop, lower case at the beginning */
-    const char *fallback; /* the default as it would be written; NULL where there is none */
-    const char *shown;    /* what --help says of the default where it is not `fallback`; NULL: nothing else */
-    const char *choices;  /* OPTION_CHOICE: "chat|completions" */
-    double minimum, maximum;     /* INTEGER, NUMBER, TOKENS, DURATION (seconds); both 0: no bounds but 0 and up */
-    const char *environment;     /* further variables, separated by blanks, the first that is set counts, after FATHOM_NAME */
-    bool list;   /* several values: repeated or separated by commas on the command line, a sequence in YAML */
-    bool secret; /* never printed, not part of the configuration's hash */
-    bool whole;  /* a list whose values may hold commas: only repetition separates */
+    const char *argument;    /* "N", "URL"; for --help */
+    const char *help;        /* one sentence without a full stop, lower case at the beginning */
+    const char *fallback;    /* the default as it would be written; NULL where there is none */
+    const char *shown;       /* what --help says of the default where it is not `fallback`; NULL: nothing else */
+    const char *choices;     /* OPTION_CHOICE: "chat|completions" */
+    double minimum, maximum; /* INTEGER, NUMBER, TOKENS, DURATION (seconds); both 0: no bounds but 0 and up */
+    const char
+        *environment; /* further variables, separated by blanks, the first that is set counts, after FATHOM_NAME */
+    bool list;        /* several values: repeated or separated by commas on the command line, a sequence in YAML */
+    bool secret;      /* never printed, not part of the configuration's hash */
+    bool whole;       /* a list whose values may hold commas: only repetition separates */
 };
 
 /* The table, in the order of enum option_id. */
@@ -141,8 +142,8 @@ const char *option_group_title(enum option_group group);
 /* "FATHOM_MAX_CALLS", into `out`. Returns out. */
 const char *option_environment_name(const struct option_spec *spec, char *out, size_t size);
 
-/* The candidate most like `name`, when it is near enough to be what was meant (a swap of neighbours counts as one edit);
- * NULL otherwise. */
+/* The candidate most like `name`, when it is near enough to be what was meant (a swap of neighbours counts as one
+ * edit); NULL otherwise. */
 const char *suggest_nearest(struct str name, const char *const *candidates, size_t n_candidates);
 
 /* The same over the names of the option table within `groups`. */
