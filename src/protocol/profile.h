@@ -108,6 +108,7 @@ struct profile {
     enum observation_style observations;
     struct sampling sampling;
     int64_t max_tokens;     /* completion cap */
+    char *result_separator; /* between the results of one query */
     char *search_separator; /* between the blocks of several queries; begins and ends with what stands between, e.g.
                                "\n---\n" */
     char *visit_separator;  /* between pages */

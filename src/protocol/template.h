@@ -30,11 +30,21 @@ struct template_pieces {
     size_t capacity;
 };
 
-/* "chatml", "llama3", "mistral", "mistral-v7", "gemma", "plain"; NULL when there is none of this name. */
+/* By name, NULL when there is none:
+ *
+ *     chatml           Qwen, Yi, Hermes and most others: <|im_start|>role … <|im_end|>
+ *     llama3           Llama 3: header ids and <|eot_id|>; contents are trimmed
+ *     mistral          Mistral and Mixtral up to v0.2 (tokenizer V1): the system prompt opens the first user message
+ *     mistral-v3       Mistral 7B v0.3, Large 2407 (V3): the system prompt opens the last user message
+ *     mistral-tekken   Nemo, Ministral (V3 Tekken): as before, without blanks
+ *     mistral-v7       Mistral Small 3, Large 2411 (V7): [SYSTEM_PROMPT]
+ *     gemma            Gemma 2 and 3: the system prompt opens the first user message; contents are trimmed
+ *     plain            models without a template: "User:" and "Assistant:" lines */
 const struct chat_template *template_find(struct str name);
 
-/* The names, in the order above, for help and errors. Returns how many; `names` lives forever. */
-size_t template_names(const char *const **names);
+/* The names in the order above, for help and errors. Static. */
+size_t template_count(void);
+const char *template_name_at(size_t index);
 
 const char *template_name(const struct chat_template *chat_template);
 

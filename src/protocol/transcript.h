@@ -33,7 +33,8 @@
 struct transcript;
 struct profile;
 
-/* A message as it is kept. All pieces are wire form and lie in the same chunk. Borrowed until the transcript goes. */
+/* A message as it is kept. All pieces are wire form, lie in the same chunk and are borrowed until the transcript goes;
+ * the struct itself only until the next append. */
 struct transcript_message {
     enum message_role role;
     struct str wire;     /* the whole content, as the model wrote it */
