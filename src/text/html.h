@@ -42,8 +42,8 @@ struct html_page {
 /* Converts `html`, which must be UTF-8 (text/charset.h makes it so; invalid bytes become U+FFFD, NULs go). `options`
  * may be NULL for the defaults. On success `out` is to be given to html_page_finish.
  *
- * STATUS_TOO_BIG   the input is larger than its cap
- * STATUS_SYNTAX    the parser could make nothing of it (never for text with a tag in it) */
+ * Anything else than markup is taken for text, so the only failure is
+ * STATUS_TOO_BIG   the input is larger than its cap */
 enum status html_to_markdown(struct str html, const struct html_options *options, struct html_page *out,
                              struct error *error) STATUS_CHECKED;
 
