@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds the release and prints what it costs beside its peers. Usage: scripts/bench.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+# shellcheck disable=SC2086
+install_missing $build_packages $run_packages python3 curl
+build release
+cd "$top"
+build/release/bench/bench_parser
+build/release/bench/bench_loop
+bench/startup build/release/fathom
+bench/retrieval build/release/fathom
