@@ -2,6 +2,7 @@
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
+pkg_check_modules(IDN2 REQUIRED IMPORTED_TARGET libidn2>=2.3)
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0>=2.9.10)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.36)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.40)

@@ -28,8 +28,21 @@ static int month_number(const char *name)
     return -1;
 }
 
+/* A year of two digits is at most 50 years ahead. */
+static int full_year(int year, int64_t now)
+{
+    struct tm today;
+    time_t seconds = (time_t)now;
+    gmtime_r(&seconds, &today);
+    int this_year = today.tm_year + 1900;
+    year += this_year / 100 * 100;
+    if (year > this_year + 50)
+        return year - 100;
+    return year <= this_year - 50 ? year + 100 : year;
+}
+
 /* RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994". */
-static int64_t parse_date(const char *text, int64_t now)
+static bool parse_date(const char *text, int64_t now, int64_t *out)
 {
     char month[4] = "";
     int day = 0, year = 0, hour = 0, minute = 0, second = 0, end = -1;
@@ -38,31 +51,25 @@ static int64_t parse_date(const char *text, int64_t now)
         char separator = 0;
         if (sscanf(comma + 1, " %2d%c%3[A-Za-z]%*1[- ]%4d %2d:%2d:%2d GMT%n", &day, &separator, month, &year, &hour,
                    &minute, &second, &end) != 7)
-            return -1;
-        if (year < 100) { /* a year that seems more than 50 years ahead is in the past */
-            struct tm today;
-            time_t t = (time_t)now;
-            gmtime_r(&t, &today);
-            int century = (today.tm_year + 1900) / 100 * 100;
-            year += century;
-            if (year > today.tm_year + 1900 + 50)
-                year -= 100;
-        }
+            return false;
+        if (year < 100)
+            year = full_year(year, now);
     } else if (sscanf(text, "%*3[A-Za-z] %3[A-Za-z] %2d %2d:%2d:%2d %4d%n", month, &day, &hour, &minute, &second, &year,
                       &end) != 6) {
-        return -1;
+        return false;
     }
     int month_index = month_number(month);
     if (end < 0 || month_index < 0 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-        second < 0 || second > 60 || year < 1970)
-        return -1;
+        second < 0 || second > 60)
+        return false;
     struct tm parts = {.tm_year = year - 1900,
                        .tm_mon = month_index,
                        .tm_mday = day,
                        .tm_hour = hour,
                        .tm_min = minute,
                        .tm_sec = second};
-    return (int64_t)timegm(&parts);
+    *out = (int64_t)timegm(&parts);
+    return true;
 }
 
 int64_t retry_after_parse(const char *value, int64_t now)
@@ -75,8 +82,8 @@ int64_t retry_after_parse(const char *value, int64_t now)
         if (strspn(text.data, "0123456789.") < text.len || !str_to_double(text, &seconds))
             return -1;
     } else {
-        int64_t date = parse_date(text.data, now);
-        if (date < 0)
+        int64_t date;
+        if (!parse_date(text.data, now, &date))
             return -1;
         seconds = date > now ? (double)(date - now) : 0;
     }

@@ -1,6 +1,7 @@
 #include "net/url.h"
 
 #include <curl/curl.h>
+#include <idn2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,57 @@
 static enum status not_a_url(struct error *error, struct str text, const char *why)
 {
     return error_set(error, STATUS_INVALID, "\"%.*s\" is no usable URL: %s", STR_ARG(str_slice(text, 0, 200)), why);
+}
+
+/* A fresh copy of one part, in memory of ours; NULL when absent. */
+static char *get_part(CURLU *url, CURLUPart part)
+{
+    char *curls = NULL;
+    if (curl_url_get(url, part, &curls, 0) != CURLUE_OK)
+        return NULL;
+    char *ours = mem_strdup(curls);
+    curl_free(curls);
+    return ours;
+}
+
+/* Nothing but what a name or a numeric address is made of. Some characters become "/" or "?" when they are mapped. */
+static bool is_plain_host(const char *host)
+{
+    for (const char *c = host; *c; c++)
+        if (!ascii_is_alnum(*c) && !strchr("-._", *c))
+            return false;
+    return *host;
+}
+
+static bool is_ascii(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 0x80)
+            return false;
+    return true;
+}
+
+/* Writes an internationalized host in its ASCII form (UTS 46), as browsers do; curl itself would read it in the
+ * locale's charset. The whole is then parsed once more, since the result may be a spelling of an IPv4 address. */
+static CURLUcode map_host(CURLU *url)
+{
+    char *host = get_part(url, CURLUPART_HOST);
+    if (!host || is_ascii(host)) {
+        free(host);
+        return CURLUE_OK;
+    }
+    char *ascii = NULL;
+    int result = idn2_to_ascii_8z(host, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+    CURLUcode code = CURLUE_BAD_HOSTNAME;
+    if (result == IDN2_OK && is_plain_host(ascii))
+        code = curl_url_set(url, CURLUPART_HOST, ascii, 0);
+    char *whole = code == CURLUE_OK ? get_part(url, CURLUPART_URL) : NULL;
+    if (whole)
+        code = curl_url_set(url, CURLUPART_URL, whole, PARSE_FLAGS);
+    free(whole);
+    idn2_free(ascii);
+    free(host);
+    return code;
 }
 
 /* Puts an absolute URL into a fresh curl handle. */
@@ -29,6 +81,8 @@ static enum status open_url(struct str text, CURLU **out, struct error *error)
     char *copy = str_dup(text);
     CURLUcode code = curl_url_set(url, CURLUPART_URL, copy, PARSE_FLAGS);
     free(copy);
+    if (code == CURLUE_OK)
+        code = map_host(url);
     if (code != CURLUE_OK) {
         curl_url_cleanup(url);
         return not_a_url(error, text, curl_url_strerror(code));
@@ -37,31 +91,16 @@ static enum status open_url(struct str text, CURLU **out, struct error *error)
     return STATUS_OK;
 }
 
-/* A fresh copy of one part, in memory of ours; NULL when absent. */
-static char *get_part(CURLU *url, CURLUPart part, unsigned flags)
-{
-    char *curls = NULL;
-    if (curl_url_get(url, part, &curls, flags) != CURLUE_OK)
-        return NULL;
-    char *ours = mem_strdup(curls);
-    curl_free(curls);
-    return ours;
-}
-
 static void lower(char *text)
 {
     for (; *text; text++)
         *text = ascii_lower(*text);
 }
 
-/* The host as it will be looked up: internationalized names in their ASCII form, lower case, no trailing dot. */
+/* In lower case, without a trailing dot. */
 static char *get_host(CURLU *url)
 {
-#ifdef CURLU_PUNYCODE
-    char *host = get_part(url, CURLUPART_HOST, CURLU_PUNYCODE);
-#else
-    char *host = get_part(url, CURLUPART_HOST, 0);
-#endif
+    char *host = get_part(url, CURLUPART_HOST);
     if (!host)
         return NULL;
     lower(host);
@@ -85,15 +124,15 @@ enum status url_parse(struct str text, struct url *out, struct error *error)
     if (status != STATUS_OK)
         return status;
     struct url url = {
-        .scheme = get_part(handle, CURLUPART_SCHEME, 0),
-        .user = get_part(handle, CURLUPART_USER, 0),
-        .password = get_part(handle, CURLUPART_PASSWORD, 0),
+        .scheme = get_part(handle, CURLUPART_SCHEME),
+        .user = get_part(handle, CURLUPART_USER),
+        .password = get_part(handle, CURLUPART_PASSWORD),
         .host = get_host(handle),
-        .path = get_part(handle, CURLUPART_PATH, 0),
-        .query = get_part(handle, CURLUPART_QUERY, 0),
-        .fragment = get_part(handle, CURLUPART_FRAGMENT, 0),
+        .path = get_part(handle, CURLUPART_PATH),
+        .query = get_part(handle, CURLUPART_QUERY),
+        .fragment = get_part(handle, CURLUPART_FRAGMENT),
     };
-    char *port = get_part(handle, CURLUPART_PORT, 0);
+    char *port = get_part(handle, CURLUPART_PORT);
     curl_url_cleanup(handle);
     if (!url.scheme || !url.host || !*url.host || !url.path) {
         free(port);
@@ -179,7 +218,7 @@ enum status url_join(struct str base, struct str reference, char **out, struct e
     if (status == STATUS_OK)
         status = open_url(buf_str(&composed), &handle, error);
     if (status == STATUS_OK) {
-        *out = get_part(handle, CURLUPART_URL, 0);
+        *out = get_part(handle, CURLUPART_URL);
         curl_url_cleanup(handle);
         if (!*out)
             status = not_a_url(error, buf_str(&composed), "it cannot be put together");
@@ -252,7 +291,7 @@ char *url_without_credentials(struct str text)
         return mem_strdup("(not a URL)");
     curl_url_set(handle, CURLUPART_USER, NULL, 0);
     curl_url_set(handle, CURLUPART_PASSWORD, NULL, 0);
-    char *out = get_part(handle, CURLUPART_URL, 0);
+    char *out = get_part(handle, CURLUPART_URL);
     curl_url_cleanup(handle);
     return out ? out : mem_strdup("(not a URL)");
 }

@@ -21,7 +21,7 @@ struct url {
     char *scheme;   /* lower case */
     char *user;     /* still encoded */
     char *password; /* still encoded */
-    char *host;     /* lower case, without a trailing dot; IPv6 addresses in brackets */
+    char *host;     /* lower case, ASCII form, without a trailing dot; IPv6 addresses in brackets */
     int port;       /* the scheme's own where none is given; 0 when the scheme has none */
     char *path;
     char *query;
@@ -32,7 +32,8 @@ struct url {
 enum status url_parse(struct str text, struct url *url, struct error *error) STATUS_CHECKED;
 void url_finish(struct url *url); /* NULL and zeroed are allowed */
 
-/* Resolves `reference` (absolute, or relative to `base`, RFC 3986, 5.2), fragment kept. STATUS_INVALID. */
+/* Resolves `reference` (absolute, or relative to `base`, RFC 3986, 5.2), fragment kept; user and password of `base` do
+ * not carry over. `base` may be empty when `reference` is absolute. STATUS_INVALID. */
 enum status url_join(struct str base, struct str reference, char **out, struct error *error) STATUS_CHECKED;
 
 /* One spelling for equal pages: scheme and host in lower case, no default port, no user and password, no fragment, dot
