@@ -1,0 +1,93 @@
+/* What the model reads: the profile's wording over what was found. */
+#include "protocol/profile.h"
+#include "tools/search/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void render(const struct profile *profile, enum prompt_id id, const struct prompt_value *values, size_t count,
+                   struct buf *out)
+{
+    if (profile_render(profile, id, values, count, out) != STATUS_OK)
+        abort(); /* the buffer has no cap */
+}
+
+/* Whether an earlier query of the call shows the page already. */
+static bool shown_before(const struct search_query *query, const char *url)
+{
+    for (const struct search_query *earlier = query->call->queries; earlier != query; earlier++) {
+        for (size_t i = 0; i < earlier->results.count; i++) {
+            if (str_equal(str_of(earlier->results.items[i].url), str_of(url)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void render_result(const struct search_query *query, size_t index, struct buf *out)
+{
+    const struct profile *profile = tool_profile(query->call->run);
+    const struct search_result *result = &query->results.items[index];
+    bool merge = profile->observations == OBSERVATION_GENERIC && shown_before(query, result->url);
+    char number[24];
+    snprintf(number, sizeof number, "%zu", index + 1);
+    const struct prompt_value values[] = {
+        {.name = "number", .text = str_of(number)},
+        {.name = "title", .text = str_of(result->title)},
+        {.name = "url", .text = str_of(result->url)},
+        {.name = "date", .text = merge ? STR("") : str_of(result->date)},
+        {.name = "source", .text = merge ? STR("") : str_of(result->source)},
+        {.name = "snippet", .text = merge ? STR("(listed above)") : str_of(result->snippet)},
+    };
+    render(profile, PROMPT_SEARCH_RESULT, values, sizeof values / sizeof values[0], out);
+}
+
+static void render_block(struct search_query *query, struct buf *out)
+{
+    struct tool_run *run = query->call->run;
+    const struct profile *profile = tool_profile(run);
+    struct buf results;
+    buf_init(&results, BUF_UNBOUNDED);
+    for (size_t i = 0; i < query->results.count; i++) {
+        const struct search_result *result = &query->results.items[i];
+        if (i > 0)
+            buf_add_text(&results, profile->result_separator);
+        render_result(query, i, &results);
+        tool_report_source(run, str_of(result->url), str_of(result->title));
+    }
+    char count[24];
+    snprintf(count, sizeof count, "%zu", query->results.count);
+    bool generic = profile->observations == OBSERVATION_GENERIC;
+    const struct prompt_value values[] = {
+        {.name = "query", .text = str_of(query->text)},
+        {.name = "count", .text = str_of(count)},
+        {.name = "results", .text = buf_str(&results)},
+        {.name = "notice", .text = generic ? buf_str(&query->notice) : STR("")},
+    };
+    render(profile, PROMPT_SEARCH_BLOCK, values, sizeof values / sizeof values[0], out);
+    buf_finish(&results);
+}
+
+static void render_query(struct search_query *query, struct buf *out)
+{
+    const struct profile *profile = tool_profile(query->call->run);
+    const struct prompt_value values[] = {
+        {.name = "query", .text = str_of(query->text)},
+        {.name = "problem", .text = str_of(query->failure.model)},
+    };
+    if (query->failed)
+        render(profile, PROMPT_SEARCH_FAILED, values, 2, out);
+    else if (query->results.count == 0)
+        render(profile, PROMPT_SEARCH_EMPTY, values, 1, out);
+    else
+        render_block(query, out);
+}
+
+void search_render(struct search_call *call, struct buf *out)
+{
+    for (size_t i = 0; i < call->n_queries; i++) {
+        if (i > 0)
+            buf_add_text(out, tool_profile(call->run)->search_separator);
+        render_query(&call->queries[i], out);
+    }
+}
