@@ -3,8 +3,8 @@
  * A document's bytes to text: plain text, Markdown, HTML, JSON and XML, manual pages, each also gzip-compressed.
  *
  * reader_read decides by content first (what the bytes are), then by declared type, then by name, converts to UTF-8 and
- * gives Markdown. It blocks, for manual pages on a child process (mandoc, which is killed at the deadline), and keeps no
- * state, so it runs on any thread, also on several at once. What it cannot read it refuses by name.
+ * gives Markdown. It blocks, for manual pages on a child process (mandoc, which is killed at the deadline), and keeps
+ * no state, so it runs on any thread, also on several at once. What it cannot read it refuses by name.
  */
 #ifndef FATHOM_READERS_READER_H
 #define FATHOM_READERS_READER_H
@@ -20,14 +20,14 @@ enum reader_kind { READER_TEXT, READER_MARKDOWN, READER_HTML, READER_JSON, READE
 /* What is to be read. All is borrowed for the call. */
 struct reader_source {
     struct str bytes;
-    struct str name;         /* file name or URL path, for its endings; may be empty */
-    struct str content_type; /* value of the HTTP header; may be empty */
-    struct str url;          /* base of a page's links; may be empty */
-    const char *man_root;    /* folder that `.so man2/open.2` is relative to; NULL: such includes are left out */
-    bool whole_page;         /* HTML: everything, not the main part alone */
-    bool drop_links;         /* HTML: text of links without addresses */
-    size_t max_bytes;        /* cap of the decompressed bytes and of the text, each; 0 means 10 MB */
-    int64_t timeout_ms;      /* for a child; 0 means 20,000 */
+    struct str name;           /* file name or URL path, for its endings; may be empty */
+    struct str content_type;   /* value of the HTTP header; may be empty */
+    struct str url;            /* base of a page's links; may be empty */
+    const char *man_root;      /* folder that `.so man2/open.2` is relative to; NULL: such includes are left out */
+    bool whole_page;           /* HTML: everything, not the main part alone */
+    bool drop_links;           /* HTML: text of links without addresses */
+    size_t max_bytes;          /* cap of the decompressed bytes and of the text, each; 0 means 10 MB */
+    int64_t timeout_ms;        /* for a child; 0 means 20,000 */
     const atomic_bool *cancel; /* polled; NULL allowed */
 };
 
@@ -45,12 +45,13 @@ struct reader_text {
  * STATUS_TOO_BIG      larger than max_bytes, also after decompression
  * STATUS_SYNTAX       broken beyond reading (a gzip stream with a wrong checksum, …)
  * STATUS_TIMEOUT, STATUS_CANCELED, STATUS_IO (the child could not be started) */
-enum status reader_read(const struct reader_source *source, struct reader_text *out, struct error *error) STATUS_CHECKED;
+enum status reader_read(const struct reader_source *source, struct reader_text *out,
+                        struct error *error) STATUS_CHECKED;
 
 void reader_text_finish(struct reader_text *text);
 
-/* Whether a file of this name is worth reading: text, Markdown, HTML, JSON, XML and manual pages by their endings; also names
- * without an ending (README). False for endings of known binary formats. */
+/* Whether a file of this name is worth reading: text, Markdown, HTML, JSON, XML and manual pages by their endings; also
+ * names without an ending (README). False for endings of known binary formats. */
 bool reader_wants_name(struct str name);
 
 /* Whether the name is that of a manual page: an ending of a digit 1 to 9 (and letters), perhaps with `.gz`. */

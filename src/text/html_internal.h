@@ -68,6 +68,7 @@ struct node_info {
     uint32_t good;        /* of that, in blocks of running text */
     bool has_block;       /* a block is inside */
     bool dropped;         /* it and all in it is left out */
+    bool settled;         /* it stays so, whatever is decided about the rest */
     bool in_data_table;   /* a cell that is written as one of a table */
     uint32_t next_number; /* of an ordered list, while it is written; 0 before */
 };

@@ -15,16 +15,14 @@
 
 /* Words in a class or id that tell what surrounds a text. Sorted. */
 static const char *const junk_words[] = {
-    "ad",          "ads",          "advert",    "advertisement", "advertising", "breadcrumb",
-    "breadcrumbs", "comment",      "comments",  "consent",       "cookie",      "cookies",
-    "disqus",      "dropdown",     "footer",    "gdpr",          "login",       "masthead",
-    "menu",        "modal",        "nav",       "navbar",        "navigation",  "newsletter",
-    "outbrain",    "overlay",      "pager",     "pagination",    "paging",      "popup",
-    "promo",       "promoted",     "promotion", "recirc",        "recommend",   "recommendations",
-    "recommended", "related",      "share",     "sharebar",      "sharedaddy",  "sharing",
-    "sidebar",     "signup",       "skip",      "social",        "sponsor",     "sponsored",
-    "subscribe",   "subscription", "taboola",   "toolbar",       "trending",    "widget",
-    "widgets",
+    "ad",       "ads",       "advert",     "advertisement", "advertising",     "breadcrumb",  "breadcrumbs",
+    "consent",  "cookie",    "cookies",    "dropdown",      "footer",          "gdpr",        "login",
+    "masthead", "menu",      "modal",      "nav",           "navbar",          "navigation",  "newsletter",
+    "outbrain", "overlay",   "pager",      "pagination",    "paging",          "popup",       "promo",
+    "promoted", "promotion", "recirc",     "recommend",     "recommendations", "recommended", "related",
+    "share",    "sharebar",  "sharedaddy", "sharing",       "sidebar",         "signup",      "skip",
+    "social",   "sponsor",   "sponsored",  "subscribe",     "subscription",    "taboola",     "toolbar",
+    "trending",
 };
 
 static int compare_word(const void *key, const void *element)
@@ -33,9 +31,9 @@ static int compare_word(const void *key, const void *element)
     return str_compare(*(const struct str *)key, str_of(*word));
 }
 
-/* Whether one of the words of a class or id is a junk word. Words end at anything but a letter, and before a capital.
+/* Whether one of the words of a class or id is among `words`. Words end at anything but a letter, and before a capital.
  */
-static bool names_junk(struct str names)
+static bool names_any(struct str names, const char *const *words, size_t n_words)
 {
     char word[24];
     size_t length = 0;
@@ -44,9 +42,7 @@ static bool names_junk(struct str names)
         bool capital = c >= 'A' && c <= 'Z';
         if (!ascii_is_alpha(c) || (capital && i > 0 && names.data[i - 1] >= 'a' && names.data[i - 1] <= 'z')) {
             struct str found = {word, length};
-            if (length && length < sizeof word &&
-                bsearch(&found, junk_words, sizeof junk_words / sizeof junk_words[0], sizeof junk_words[0],
-                        compare_word))
+            if (length && length < sizeof word && bsearch(&found, words, n_words, sizeof *words, compare_word))
                 return true;
             length = 0;
         }
@@ -93,12 +89,14 @@ static bool is_for_screen_readers(struct str class)
            str_find(class, STR("screen-reader-text"), 0) != STR_NONE;
 }
 
-static bool is_invisible(const xmlNode *node)
+/* How much of a page is taken for visible; the later ones are for pages of which nothing would be left. */
+enum visibility { SEE_USUAL, SEE_NOSCRIPT, SEE_HIDDEN };
+
+static bool is_invisible(const xmlNode *node, enum visibility visibility)
 {
-    struct str name = str_of((const char *)node->name);
-    if (html_element_flags(name) & ELEMENT_DROPPED)
-        return true;
-    if (!node->properties)
+    if (html_element_flags(str_of((const char *)node->name)) & ELEMENT_DROPPED)
+        return visibility == SEE_USUAL || !html_is(node, "noscript");
+    if (!node->properties || visibility == SEE_HIDDEN)
         return false;
     return has_attribute(node, "hidden") || str_equal_ascii_nocase(html_attribute(node, "aria-hidden"), STR("true")) ||
            style_hides(html_attribute(node, "style")) || is_for_screen_readers(html_attribute(node, "class"));
@@ -126,17 +124,37 @@ static bool is_article(const xmlNode *node)
            str_equal(html_attribute(node, "itemprop"), STR("articleBody"));
 }
 
-/* Whether the element looks like something around the text, whatever it holds. */
-static bool is_furniture(const xmlNode *node)
+static bool may_be_furniture(const xmlNode *node)
+{
+    return !html_is(node, "body") && !html_is(node, "html") && !is_main(node) && !is_article(node);
+}
+
+/* Whether the element's name or role says that it stands around a text. */
+static bool is_furniture_by_kind(const xmlNode *node)
 {
     static const char *const roles[] = {"navigation",  "banner", "contentinfo", "complementary", "search",  "dialog",
                                         "alertdialog", "menu",   "menubar",     "toolbar",       "tablist", NULL};
-    if (html_is(node, "body") || html_is(node, "html") || is_main(node) || is_article(node))
-        return false;
-    if (html_element_flags(str_of((const char *)node->name)) & ELEMENT_FURNITURE)
-        return true;
-    return html_is(node, "form") || has_role(node, roles) || names_junk(html_attribute(node, "class")) ||
-           names_junk(html_attribute(node, "id"));
+    return may_be_furniture(node) && ((html_element_flags(str_of((const char *)node->name)) & ELEMENT_FURNITURE) ||
+                                      html_is(node, "form") || has_role(node, roles));
+}
+
+static bool is_named(const xmlNode *node, const char *const *words, size_t n_words)
+{
+    return node->properties && may_be_furniture(node) &&
+           (names_any(html_attribute(node, "class"), words, n_words) ||
+            names_any(html_attribute(node, "id"), words, n_words));
+}
+
+/* Whether its class or id does. */
+static bool is_furniture_by_name(const xmlNode *node)
+{
+    return is_named(node, junk_words, sizeof junk_words / sizeof junk_words[0]);
+}
+
+static bool is_comments(const xmlNode *node)
+{
+    static const char *const words[] = {"comment", "commentlist", "comments", "disqus", "respond", "responses"};
+    return is_named(node, words, sizeof words / sizeof words[0]);
 }
 
 static uint32_t count_visible(const char *text)
@@ -180,6 +198,7 @@ static void close_element(xmlNode *node)
     if (html_is(node, "a")) {
         info->link_text = info->text;
         info->own_link = info->own_text;
+        info->good = 0;
     }
     bool heading = html_element_flags(str_of((const char *)node->name)) & ELEMENT_HEADING;
     if (is_block(node) && !heading && info->own_text >= RUNNING_TEXT && !IS_HALF(info->own_link, info->own_text))
@@ -194,7 +213,7 @@ static void measure(xmlNode *root)
         bool element = node->type == XML_ELEMENT_NODE, enter = false;
         if (element) {
             struct node_info *info = html_info(node);
-            *info = (struct node_info){.dropped = info->dropped};
+            *info = (struct node_info){.dropped = info->dropped, .settled = info->settled};
             enter = !info->dropped && node->children;
         } else if (node->type == XML_TEXT_NODE && node->parent->type == XML_ELEMENT_NODE) {
             struct node_info *parent = html_info(node->parent);
@@ -216,30 +235,86 @@ static void measure(xmlNode *root)
     }
 }
 
-static void drop_invisible(xmlNode *root)
+/* Decides anew what is dropped for being invisible, and measures the rest. */
+static void drop_invisible(xmlNode *root, enum visibility visibility)
 {
-    for (xmlNode *node = root; node;) {
-        bool drop = node->type == XML_ELEMENT_NODE && node != root && is_invisible(node);
-        if (drop)
-            html_info(node)->dropped = true;
-        node = html_next(node, root, drop);
+    for (xmlNode *node = root; node; node = html_next(node, root, false)) {
+        if (node->type != XML_ELEMENT_NODE)
+            continue;
+        struct node_info *info = html_info(node);
+        info->dropped = info->settled = node != root && is_invisible(node, visibility);
     }
+    measure(root);
 }
 
-/* Furniture that holds most of the page's text is none. */
-static void drop_furniture(xmlNode *root)
+/* Pages that need scripts often say the same to those without them. */
+static void drop_invisible_or_less(xmlNode *root)
+{
+    drop_invisible(root, SEE_USUAL);
+    uint32_t good = html_info(root)->good;
+    if (good >= ARTICLE_TEXT)
+        return;
+    drop_invisible(root, SEE_NOSCRIPT);
+    bool better = html_info(root)->good >= 2 * good + RUNNING_TEXT;
+    if (!better && html_info(root)->text)
+        drop_invisible(root, SEE_USUAL);
+    if (!html_info(root)->text)
+        drop_invisible(root, SEE_NOSCRIPT);
+    if (!html_info(root)->text)
+        drop_invisible(root, SEE_HIDDEN);
+}
+
+/* Furniture that holds most of the page's text is none, unless `most` says that it may. */
+static void drop_furniture_by(xmlNode *root, bool (*is_furniture)(const xmlNode *), bool most)
 {
     struct node_info whole = *html_info(root);
     for (xmlNode *node = root; node;) {
         bool skip = false;
-        if (node->type == XML_ELEMENT_NODE && !html_info(node)->dropped && is_furniture(node)) {
+        if (node->type == XML_ELEMENT_NODE) {
             struct node_info *info = html_info(node);
-            info->dropped = whole.good ? !IS_HALF(info->good, whole.good) : !IS_HALF(info->text, whole.text);
+            if (!info->dropped && is_furniture(node))
+                info->dropped =
+                    most || (whole.good ? !IS_HALF(info->good, whole.good) : !IS_HALF(info->text, whole.text));
+            skip = info->dropped;
         }
-        if (node->type == XML_ELEMENT_NODE)
-            skip = html_info(node)->dropped;
         node = html_next(node, root, skip);
     }
+    measure(root);
+}
+
+static void undo_drops(xmlNode *root)
+{
+    for (xmlNode *node = root; node; node = html_next(node, root, false))
+        if (node->type == XML_ELEMENT_NODE)
+            html_info(node)->dropped = html_info(node)->settled;
+    measure(root);
+}
+
+/* What is dropped now stays so. */
+static void mark_as_settled(xmlNode *root)
+{
+    for (xmlNode *node = root; node; node = html_next(node, root, false))
+        if (node->type == XML_ELEMENT_NODE)
+            html_info(node)->settled = html_info(node)->dropped;
+}
+
+/* Names are not trusted where believing them leaves little of the page: some site builders call everything a menu or an
+ * ad. */
+static void drop_furniture(xmlNode *root)
+{
+    drop_furniture_by(root, is_comments, true); /* often longer than the text they are about */
+    if (html_info(root)->good < ARTICLE_TEXT)
+        undo_drops(root);
+    mark_as_settled(root);
+    struct node_info whole = *html_info(root);
+    drop_furniture_by(root, is_furniture_by_name, false);
+    if (html_info(root)->good * 4 < whole.good || !html_info(root)->text)
+        undo_drops(root);
+    mark_as_settled(root);
+    whole = *html_info(root);
+    drop_furniture_by(root, is_furniture_by_kind, false);
+    if (html_info(root)->good * 4 < whole.good || !html_info(root)->text)
+        undo_drops(root);
 }
 
 /* The child element with the most running text. */
@@ -333,12 +408,10 @@ xmlNode *html_find_main(xmlNode *root, bool whole_page, struct node_info **infos
 {
     *infos = attach_infos(root);
     xmlNode *body = find_body(root);
-    drop_invisible(body);
-    measure(body);
+    drop_invisible_or_less(body);
     if (whole_page || html_info(body)->text == 0)
         return body;
     drop_furniture(body);
-    measure(body);
     xmlNode *found = choose(body);
     if (html_info(found)->good >= ARTICLE_TEXT)
         drop_link_lists(found);

@@ -1,0 +1,180 @@
+/* Manual pages through mandoc, which knows both macro languages, and then through the HTML reader. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/utf8.h"
+#include "loop/child.h"
+#include "loop/loop.h"
+#include "readers/internal.h"
+#include "text/html.h"
+#include "text/markdown.h"
+
+#define DEFAULT_TIMEOUT_MS 20000
+#define POLL_MS            50
+
+bool man_is_likely(struct str text)
+{
+    struct str line;
+    text = str_slice(text, 0, 65536);
+    while (str_split_next(&text, '\n', &line)) {
+        line = str_trim_end(line);
+        if (str_starts_with(line, STR(".TH ")) || str_starts_with(line, STR(".Dd")) || str_equal(line, STR(".TH")) ||
+            str_starts_with(line, STR(".so ")))
+            return true;
+        /* comments, preprocessor hints and definitions may come first, text not */
+        if (line.len && line.data[0] != '.' && line.data[0] != '\'')
+            return false;
+        if (str_starts_with(line, STR(".SH")) || str_starts_with(line, STR(".Sh")))
+            return false;
+    }
+    return false;
+}
+
+/* The page without its .so requests, for when there is no folder that they could mean. */
+static void drop_includes(struct str text, struct buf *out)
+{
+    struct str line;
+    while (str_split_next(&text, '\n', &line)) {
+        if (str_starts_with(line, STR(".so")) || str_starts_with(line, STR("'so")))
+            continue;
+        buf_add(out, line);
+        buf_add_char(out, '\n');
+    }
+}
+
+struct conversion {
+    struct loop *loop;
+    struct child *child;
+    struct loop_timer *timer;
+    const atomic_bool *cancel;
+    enum status status;
+    struct error error;
+    struct buf html;
+};
+
+static void on_poll(void *user)
+{
+    struct conversion *conversion = user;
+    if (conversion->child && atomic_load(conversion->cancel))
+        child_cancel(conversion->child);
+    else
+        loop_timer_start(conversion->timer, POLL_MS);
+}
+
+static void on_done(void *user, struct child_result *result)
+{
+    struct conversion *conversion = user;
+    conversion->child = NULL;
+    conversion->status = result->status;
+    conversion->error = result->error;
+    conversion->html = result->output;
+    result->output = (struct buf){0};
+    loop_stop(conversion->loop);
+}
+
+/* Runs mandoc to its end on a loop of its own, so that any thread can. */
+static enum status run_mandoc(struct str text, const struct reader_source *source, size_t max_bytes, struct buf *html,
+                              struct error *error)
+{
+    static const char *const argv[] = {"mandoc", "-T", "html", "-O", "fragment", "-K", "utf-8", NULL};
+    struct conversion conversion = {.loop = loop_create(), .cancel = source->cancel, .status = STATUS_IO};
+    struct child_options options = {
+        .argv = argv,
+        .directory = source->man_root,
+        .input = text,
+        .timeout_ms = source->timeout_ms > 0 ? source->timeout_ms : DEFAULT_TIMEOUT_MS,
+        .max_output = 4 * max_bytes, /* markup included */
+    };
+    conversion.child = child_start(conversion.loop, &options, on_done, &conversion);
+    if (source->cancel) {
+        conversion.timer = loop_timer_create(conversion.loop, on_poll, &conversion);
+        loop_timer_start(conversion.timer, POLL_MS);
+    }
+    loop_run(conversion.loop);
+    loop_timer_destroy(conversion.timer);
+    loop_destroy(conversion.loop);
+    if (conversion.status == STATUS_NOT_FOUND)
+        error_set(error, STATUS_UNSUPPORTED, "reading a manual page needs the program mandoc, which is not installed");
+    else if (conversion.status != STATUS_OK && error)
+        *error = conversion.error;
+    if (conversion.status != STATUS_OK) {
+        buf_finish(&conversion.html);
+        return conversion.status == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : conversion.status;
+    }
+    *html = conversion.html;
+    return STATUS_OK;
+}
+
+/* "open.2.gz" -> "open(2)" */
+static char *page_name(struct str path)
+{
+    struct str name = base_name(path);
+    size_t dot = str_rfind_char(name, '.');
+    if (!reader_is_man_name(name) || dot == STR_NONE)
+        return str_dup(name);
+    return mem_printf("%.*s(%.*s)", STR_ARG(str_slice(name, 0, dot)), STR_ARG(str_slice(name, dot + 1, name.len)));
+}
+
+/* What the NAME section says behind its dash, on one line; empty when there is none. */
+static void find_purpose(struct str markdown, struct buf *out)
+{
+    static const char *const dashes[] = {" - ", " – ", " — ", " \\- "};
+    struct buf section;
+    buf_init(&section, 1000);
+    struct str line, text = str_slice(markdown, 0, 16384);
+    bool in_name = false;
+    while (str_split_next(&text, '\n', &line)) {
+        bool heading = line.len && line.data[0] == '#';
+        if (in_name && heading)
+            break;
+        if (in_name && markdown_to_line(line, &section) == STATUS_OK && section.len)
+            break;
+        in_name = in_name || heading; /* NAME, NOM, 名前: the first section in every language */
+    }
+    struct str name = buf_str(&section);
+    for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++) {
+        size_t at = str_find(name, str_of(dashes[i]), 0);
+        if (at == STR_NONE)
+            continue;
+        struct str purpose = str_trim(str_slice(name, at + strlen(dashes[i]), name.len));
+        buf_add(out, str_slice(purpose, 0, utf8_floor(purpose, 200)));
+        break;
+    }
+    buf_finish(&section);
+}
+
+enum status man_read(struct str text, const struct reader_source *source, struct reader_text *out, struct error *error)
+{
+    struct buf kept, html = {0}, purpose;
+    buf_init(&kept, BUF_UNBOUNDED);
+    buf_init(&purpose, BUF_UNBOUNDED);
+    size_t max_bytes = out->markdown.cap;
+    if (!source->man_root) {
+        drop_includes(text, &kept);
+        text = buf_str(&kept);
+    }
+    enum status status = run_mandoc(text, source, max_bytes, &html, error);
+    struct html_page page = {0};
+    struct html_options options = {
+        .whole_page = true, .drop_links = true, .max_input_bytes = 4 * max_bytes, .max_text_bytes = max_bytes};
+    if (status == STATUS_OK)
+        status = html_to_markdown(buf_str(&html), &options, &page, error);
+    if (status == STATUS_OK && !str_trim(buf_str(&page.markdown)).len)
+        status = error_set(error, STATUS_SYNTAX, "mandoc found no text in the manual page");
+    if (status == STATUS_OK) {
+        find_purpose(buf_str(&page.markdown), &purpose);
+        char *name = page_name(source->name);
+        out->title = mem_printf("%s%s%s", name, purpose.len ? " - " : "", purpose.len ? purpose.data : "");
+        out->truncated = page.truncated;
+        free(name);
+        buf_finish(&out->markdown);
+        out->markdown = page.markdown;
+        page.markdown = (struct buf){0};
+    }
+    html_page_finish(&page);
+    buf_finish(&purpose);
+    buf_finish(&html);
+    buf_finish(&kept);
+    return status;
+}
