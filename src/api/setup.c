@@ -1,0 +1,318 @@
+/* src/api/setup.c */
+#include "api/setup_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/mem.h"
+#include "engine/runner.h"
+#include "engine/tool.h"
+#include "loop/loop.h"
+#include "model/client.h"
+#include "model/probe.h"
+#include "net/http.h"
+#include "protocol/profile.h"
+#include "protocol/template.h"
+
+void setup_say(struct setup *setup, const char *format, ...)
+{
+    if (setup->private->options.say == NULL)
+        return;
+    va_list arguments;
+    struct buf sentence;
+    buf_init(&sentence, BUF_UNBOUNDED);
+    va_start(arguments, format);
+    buf_addv(&sentence, format, arguments);
+    va_end(arguments);
+    setup->private->options.say(setup->private->options.user, sentence.data);
+    buf_finish(&sentence);
+}
+
+void setup_add_secret(struct setup *setup, const char *secret)
+{
+    struct setup_private *private = setup->private;
+    if (secret == NULL)
+        return;
+    private->secrets =
+        mem_grow(private->secrets, private->n_secrets, &private->secrets_capacity, sizeof *private->secrets);
+    private->secrets[private->n_secrets++] = secret;
+}
+
+enum status setup_blame(const struct setup *setup, enum option_id id, enum status status, struct error *error)
+{
+    char origin[300];
+    error_at(error, config_origin(setup->config, id, origin, sizeof origin), 0, 0);
+    return status;
+}
+
+static enum status create_guard(struct setup *setup, struct error *error)
+{
+    size_t count;
+    const char *const *networks = config_list(setup->config, OPTION_ALLOW_ADDRESS, &count);
+    for (size_t i = 0; i < count; i++) {
+        enum status status = guard_allow(&setup->guard, str_of(networks[i]), error);
+        if (status != STATUS_OK)
+            return setup_blame(setup, OPTION_ALLOW_ADDRESS, status, error);
+    }
+    return STATUS_OK;
+}
+
+/* Headers may hold keys under any name: what stands behind the colon is a secret. */
+static void add_header_secrets(struct setup *setup, enum option_id id)
+{
+    size_t count;
+    const char *const *headers = config_list(setup->config, id, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = strchr(headers[i], ':') + 1;
+        value += strspn(value, " \t");
+        if (strncasecmp(value, "Bearer ", 7) == 0)
+            value += 7;
+        setup_add_secret(setup, value);
+    }
+}
+
+static void add_secrets(struct setup *setup)
+{
+    static const enum option_id keys[] = {OPTION_API_KEY, OPTION_SUMMARY_API_KEY, OPTION_SERPER_KEY, OPTION_JINA_KEY};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        setup_add_secret(setup, config_text(setup->config, keys[i]));
+    add_header_secrets(setup, OPTION_HEADER);
+    add_header_secrets(setup, OPTION_SUMMARY_HEADER);
+}
+
+static void set_date(struct setup *setup)
+{
+    const char *date = config_text(setup->config, OPTION_DATE);
+    time_t now = time(NULL);
+    struct tm local;
+    if (date != NULL)
+        snprintf(setup->private->date, sizeof setup->private->date, "%s", date);
+    else if (localtime_r(&now, &local) != NULL)
+        strftime(setup->private->date, sizeof setup->private->date, "%Y-%m-%d", &local);
+}
+
+enum status setup_load_profile(struct setup *setup, const char *model, struct error *error)
+{
+    if (setup->profile != NULL)
+        return STATUS_OK;
+    const struct profile_source source = {.prompts_dir = config_text(setup->config, OPTION_PROMPTS)};
+    const char *name = config_text(setup->config, OPTION_PROFILE);
+    char *chosen = NULL;
+    enum status status = STATUS_OK;
+    if (name == NULL) {
+        status = profile_name_for_model(model != NULL ? model : "", &source, &chosen, error);
+        if (status != STATUS_OK)
+            return status;
+        setup->profile_by_model = true;
+    }
+    status = profile_load(name != NULL ? name : chosen, &source, &setup->profile, error);
+    free(chosen);
+    return status;
+}
+
+enum status setup_create(const struct config *config, const struct setup_options *options, struct setup **out,
+                         struct error *error)
+{
+    struct setup *setup = mem_zalloc(sizeof *setup);
+    setup->private = mem_zalloc(sizeof *setup->private);
+    setup->private->options = *options;
+    setup->config = config;
+    setup->loop = loop_create();
+    guard_init(&setup->guard);
+    config_hash(config, setup->config_hash);
+    add_secrets(setup);
+    set_date(setup);
+    enum status status = create_guard(setup, error);
+    if (status == STATUS_OK) {
+        const struct http_client_options http = {.guard = &setup->guard,
+                                                 .proxy = config_text(config, OPTION_PROXY),
+                                                 .ca_file = config_text(config, OPTION_CA_FILE)};
+        setup->http = http_client_create(setup->loop, &http);
+    }
+    if (status == STATUS_OK && config_is_set(config, OPTION_PROFILE))
+        status = setup_load_profile(setup, NULL, error);
+    if (status == STATUS_OK && (options->parts & SETUP_MODEL) != 0)
+        status = setup_create_models(setup, error);
+    if (status == STATUS_OK && (options->parts & SETUP_TOOLS) != 0)
+        status = setup_create_tools(setup, error);
+    if (status != STATUS_OK) {
+        setup_destroy(setup);
+        return status;
+    }
+    *out = setup;
+    return STATUS_OK;
+}
+
+void setup_wait(struct setup *setup)
+{
+    while (setup->private->waiting > 0 && !setup->private->interrupted)
+        loop_run(setup->loop);
+}
+
+void setup_interrupt(struct setup *setup)
+{
+    setup->private->interrupted = true;
+    loop_stop(setup->loop);
+}
+
+static void say_profile(struct setup *setup)
+{
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    if (setup->profile_by_model && agent != NULL && agent->model != NULL && !agent->builtin)
+        setup_say(setup, "Profile %s, by the model's name %s (--profile chooses another).", setup->profile->name,
+                  agent->model);
+}
+
+enum status setup_prepare(struct setup *setup, struct error *error)
+{
+    struct setup_private *private = setup->private;
+    enum status status = STATUS_OK;
+    if ((private->options.parts & SETUP_MODEL) != 0) {
+        if (setup->models[MODEL_AGENT] == NULL)
+            status = setup_find_model(setup, error);
+        if (status != STATUS_OK)
+            return status;
+        if (!private->interrupted)
+            setup_prepare_models(setup);
+    }
+    if (private->interrupted)
+        return error_set(error, STATUS_CANCELED, "interrupted");
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    status = setup_load_profile(setup, agent != NULL ? agent->model : config_text(setup->config, OPTION_MODEL), error);
+    if (status != STATUS_OK)
+        return status;
+    say_profile(setup);
+    if (private->needs_search)
+        setup_say(setup,
+                  "There is nothing to search in, so every search will fail. Give a local corpus (--corpus FILE.db, "
+                  "made by fathom index), a Serper key (SERPER_API_KEY), or a SearXNG server (SEARXNG_URL); "
+                  "--tools visit goes without.");
+    struct engine_options engine = {.loop = setup->loop,
+                                    .http = setup->http,
+                                    .models = {setup->models[MODEL_AGENT], setup->models[MODEL_SUMMARY]},
+                                    .summary_max_tokens = config_integer(setup->config, OPTION_SUMMARY_MAX_TOKENS),
+                                    .secrets = private->secrets,
+                                    .n_secrets = private->n_secrets};
+    setup_sampling(setup, MODEL_SUMMARY, &engine.summary_sampling);
+    setup->engine = engine_create(&engine);
+    return STATUS_OK;
+}
+
+void setup_destroy(struct setup *setup)
+{
+    if (setup == NULL)
+        return;
+    engine_destroy(setup->engine);
+    for (size_t i = 0; i < setup->n_tools; i++)
+        tool_destroy(setup->tools[i]);
+    for (size_t i = 0; i < MODEL_ROLE_COUNT; i++)
+        model_client_destroy(setup->models[i]);
+    http_client_destroy(setup->http);
+    loop_destroy(setup->loop);
+    guard_finish(&setup->guard);
+    profile_destroy(setup->profile);
+    free(setup->private->address);
+    free(setup->private->secrets);
+    free(setup->private);
+    free(setup);
+}
+
+/* ---- runs ---- */
+
+static double number_or(const struct config *config, enum option_id id, double fallback)
+{
+    return config_is_set(config, id) ? config_number(config, id) : fallback;
+}
+
+void setup_sampling(const struct setup *setup, enum model_role role, struct sampling *out)
+{
+    const struct config *config = setup->config;
+    bool agent = role == MODEL_AGENT;
+    enum option_id temperature = agent ? OPTION_TEMPERATURE : OPTION_SUMMARY_TEMPERATURE;
+    enum option_id top_p = agent ? OPTION_TOP_P : OPTION_SUMMARY_TOP_P;
+    enum option_id top_k = agent ? OPTION_TOP_K : OPTION_SUMMARY_TOP_K;
+    enum option_id seed = agent ? OPTION_SEED : OPTION_SUMMARY_SEED;
+    *out = (struct sampling){.has_temperature = config_is_set(config, temperature),
+                             .temperature = config_number(config, temperature),
+                             .has_top_p = config_is_set(config, top_p),
+                             .top_p = config_number(config, top_p),
+                             .has_top_k = config_is_set(config, top_k),
+                             .top_k = config_integer(config, top_k),
+                             .has_seed = config_is_set(config, seed),
+                             .seed = config_integer(config, seed)};
+    if (!agent)
+        return;
+    out->has_min_p = config_is_set(config, OPTION_MIN_P);
+    out->min_p = config_number(config, OPTION_MIN_P);
+    out->has_presence_penalty = config_is_set(config, OPTION_PRESENCE_PENALTY);
+    out->presence_penalty = config_number(config, OPTION_PRESENCE_PENALTY);
+    out->has_repetition_penalty = config_is_set(config, OPTION_REPETITION_PENALTY);
+    out->repetition_penalty = config_number(config, OPTION_REPETITION_PENALTY);
+}
+
+static void set_prices(const struct setup *setup, struct model_price price[MODEL_ROLE_COUNT])
+{
+    const struct config *config = setup->config;
+    if (setup->models[MODEL_AGENT] != NULL && setup->models[MODEL_AGENT]->builtin) {
+        price[MODEL_AGENT] = (struct model_price){.cached = -1}; /* it costs nothing */
+    } else {
+        price[MODEL_AGENT] = (struct model_price){.prompt = number_or(config, OPTION_PRICE_PROMPT, -1),
+                                                  .completion = number_or(config, OPTION_PRICE_COMPLETION, -1),
+                                                  .cached = number_or(config, OPTION_PRICE_CACHED, -1)};
+    }
+    /* Another server or model has prices of its own, or unknown ones. */
+    struct model_price inherited = price[MODEL_AGENT];
+    if (setup->models[MODEL_SUMMARY] != NULL)
+        inherited = (struct model_price){-1, -1, -1};
+    price[MODEL_SUMMARY] =
+        (struct model_price){.prompt = number_or(config, OPTION_SUMMARY_PRICE_PROMPT, inherited.prompt),
+                             .completion = number_or(config, OPTION_SUMMARY_PRICE_COMPLETION, inherited.completion),
+                             .cached = number_or(config, OPTION_SUMMARY_PRICE_CACHED, inherited.cached)};
+}
+
+static void set_limits(const struct setup *setup, struct session_limits *limits)
+{
+    const struct config *config = setup->config;
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    session_limits_init(limits);
+    limits->max_calls = config_integer(config, OPTION_MAX_CALLS);
+    limits->context_tokens = config_integer(config, OPTION_CONTEXT_LIMIT);
+    limits->window_tokens = config_integer(config, OPTION_CONTEXT_WINDOW);
+    if (limits->window_tokens == 0 && agent != NULL)
+        limits->window_tokens = model_window(agent);
+    limits->time_ms = config_integer(config, OPTION_TIME_LIMIT);
+    limits->grace_ms = config_integer(config, OPTION_GRACE);
+    limits->max_tokens = config_integer(config, OPTION_MAX_TOKENS);
+    limits->total_tokens = config_integer(config, OPTION_TOTAL_TOKENS);
+    limits->max_cost_usd = config_number(config, OPTION_MAX_COST);
+    limits->observation_tokens = config_integer(config, OPTION_OBSERVATION_TOKENS);
+}
+
+void setup_run_options(const struct setup *setup, struct run_options *out)
+{
+    *out = (struct run_options){.tools = setup->tools,
+                                .n_tools = setup->n_tools,
+                                .tool_timeout_ms = config_integer(setup->config, OPTION_TOOL_TIMEOUT),
+                                .config_hash = str_of(setup->config_hash)};
+    struct session_config *session = &out->config;
+    session->date = str_of(setup->private->date);
+    session->profile = setup->profile;
+    set_limits(setup, &session->limits);
+    setup_sampling(setup, MODEL_AGENT, &session->sampling);
+    set_prices(setup, session->price);
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    if (strcmp(config_text(setup->config, OPTION_PROTOCOL), "completions") == 0 && agent != NULL && !agent->builtin) {
+        const struct chat_template *chat_template = template_find(str_of(config_text(setup->config, OPTION_TEMPLATE)));
+        session->reopen_thought = setup->profile->thought == THOUGHT_OPENED;
+        session->message_tokens = template_message_tokens(chat_template);
+        session->prompt_tokens = template_prompt_tokens(chat_template);
+    }
+}
+
+const char *setup_model_address(const struct setup *setup)
+{
+    return setup->private->address;
+}

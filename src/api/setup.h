@@ -1,0 +1,100 @@
+/* src/api/setup.h
+ *
+ * From a configuration to working parts: loop, HTTP client, address guard, models, profile, tools, engine. Every
+ * command that does something uses it, and so does the public API.
+ *
+ * setup_create makes what needs no network and finds what is wrong with the configuration. setup_prepare then looks for
+ * a model where none is configured, learns names and windows, and chooses the profile. Everything belongs to the setup
+ * and lives until setup_destroy; one thread.
+ */
+#ifndef FATHOM_API_SETUP_H
+#define FATHOM_API_SETUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/config.h"
+#include "api/config.h"
+#include "core/status.h"
+#include "core/str.h"
+#include "net/guard.h"
+#include "protocol/generation.h"
+
+struct engine;
+struct http_client;
+struct loop;
+struct model_client;
+struct profile;
+struct run_options;
+struct tool;
+
+/* Which parts a command needs; the rest is not made, and what is wrong with it does not matter. */
+enum setup_part {
+    SETUP_MODEL = 1, /* the models; without it completions fail in words */
+    SETUP_TOOLS = 2, /* the tools that `tools` names */
+};
+
+#define SETUP_MAX_TOOLS 16
+
+/* How the agent's model came about. */
+enum setup_model_choice {
+    SETUP_MODEL_NONE,       /* not asked for, or not prepared yet */
+    SETUP_MODEL_CONFIGURED, /* an address, or a key for api.openai.com */
+    SETUP_MODEL_FOUND,      /* a server on this machine */
+    SETUP_MODEL_BUILTIN,    /* asked for by name, or for want of anything else */
+};
+
+struct setup_options {
+    unsigned parts;           /* SETUP_… */
+    const char *const *tools; /* these instead of the configured ones; NULL: the configured ones */
+    size_t n_tools;
+    bool no_probe; /* never look for servers on this machine */
+
+    /* One sentence for a person: what was chosen for want of configuration and how to choose otherwise. NULL for
+     * silence. */
+    void (*say)(void *user, const char *sentence);
+    void *user;
+};
+
+struct setup {
+    const struct config *config; /* borrowed */
+    struct loop *loop;
+    struct http_client *http;
+    struct guard guard;
+    struct model_client *models[MODEL_ROLE_COUNT]; /* summary is NULL where the agent's serves it */
+    enum setup_model_choice model_choice;
+    struct profile *profile; /* after setup_prepare */
+    bool profile_by_model;   /* chosen by the model's name */
+    struct tool *tools[SETUP_MAX_TOOLS];
+    size_t n_tools;
+    struct engine *engine; /* after setup_prepare */
+    char config_hash[65];
+    struct setup_private *private;
+};
+
+/* STATUS_INVALID for what the configuration has wrong; the error's place is where the value came from. Also
+ * STATUS_NOT_FOUND, STATUS_SYNTAX, STATUS_IO for a profile. `config` is borrowed until setup_destroy. */
+enum status setup_create(const struct config *config, const struct setup_options *options, struct setup **out,
+                         struct error *error) STATUS_CHECKED;
+
+/* Runs the loop until everything is known; some 300 ms at most for looking, 3 s for a server that is slow to say its
+ * window. STATUS_INVALID when no model fits what was asked for; STATUS_CANCELED after setup_interrupt. */
+enum status setup_prepare(struct setup *setup, struct error *error) STATUS_CHECKED;
+
+/* Makes setup_prepare return soon. On the loop's thread, from a signal's callback for example. */
+void setup_interrupt(struct setup *setup);
+
+/* NULL is allowed. No run may be under way. */
+void setup_destroy(struct setup *setup);
+
+/* What a run of this setup needs but for question and callbacks. After setup_prepare. Strings are borrowed from the
+ * setup. */
+void setup_run_options(const struct setup *setup, struct run_options *out);
+
+/* The address that the agent's requests go to first, without user and password; NULL for the built-in reader. */
+const char *setup_model_address(const struct setup *setup);
+
+/* The names of the tools there are, NULL at the end. */
+const char *const *setup_tool_names(void);
+
+#endif

@@ -1,0 +1,166 @@
+/* src/api/setup_tools.c: the tools of a setup. */
+#include "api/setup_internal.h"
+
+#include <string.h>
+
+#include "core/buf.h"
+#include "engine/tool.h"
+#include "model/client.h"
+#include "tools/search/search.h"
+#include "tools/visit/visit.h"
+
+static enum status create_search(struct setup *setup, struct tool **out, struct error *error);
+static enum status create_visit(struct setup *setup, struct tool **out, struct error *error);
+
+static const struct {
+    const char *name;
+    enum status (*create)(struct setup *setup, struct tool **out, struct error *error);
+} makers[] = {{"search", create_search}, {"visit", create_visit}};
+
+const char *const *setup_tool_names(void)
+{
+    static const char *names[sizeof makers / sizeof makers[0] + 1];
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        names[i] = makers[i].name;
+    return names;
+}
+
+/* A key for a tool's service at `url` (NULL: the provider's own address), and a word about one that stays here. */
+static const char *service_key(struct setup *setup, enum option_id key, enum option_id address, const char *url)
+{
+    if (url == NULL)
+        return config_text(setup->config, key);
+    struct buf why;
+    buf_init(&why, BUF_UNBOUNDED);
+    const char *secret = config_secret_for(setup->config, key, address, url, &why);
+    if (why.len > 0)
+        setup_say(setup, "%s.", why.data);
+    buf_finish(&why);
+    return secret;
+}
+
+static void add_serper(struct setup *setup, struct search_options *options, const char *url)
+{
+    options->backends[options->n_backends++] = SEARCH_SERPER;
+    options->serper_url = url;
+    options->serper_key = service_key(setup, OPTION_SERPER_KEY, OPTION_SEARCH_URL, url);
+}
+
+static void add_searxng(struct search_options *options, const char *url)
+{
+    options->backends[options->n_backends++] = SEARCH_SEARXNG;
+    options->searxng_url = url;
+}
+
+/* What is configured, best first. A corpus stands alone: who searches local documents does not want the queries to
+ * leave. */
+static void choose_backends(struct setup *setup, struct search_options *options)
+{
+    const struct config *config = setup->config;
+    const char *searxng = config_text(config, OPTION_SEARCH_URL);
+    if (searxng == NULL)
+        searxng = config_text(config, OPTION_SEARXNG_URL);
+    if (options->corpus_path != NULL) {
+        options->backends[options->n_backends++] = SEARCH_CORPUS;
+        return;
+    }
+    if (config_is_set(config, OPTION_SERPER_KEY))
+        add_serper(setup, options, NULL);
+    if (searxng != NULL)
+        add_searxng(options, searxng);
+    if (options->n_backends == 0) {
+        setup->private->needs_search = true;
+        add_serper(setup, options, NULL); /* its calls fail with the remedy */
+    }
+}
+
+static enum status create_search(struct setup *setup, struct tool **out, struct error *error)
+{
+    const struct config *config = setup->config;
+    const char *backend = config_text(config, OPTION_SEARCH), *url = config_text(config, OPTION_SEARCH_URL);
+    struct search_options options = {.corpus_path = config_text(config, OPTION_CORPUS),
+                                     .results = (int)config_integer(config, OPTION_SEARCH_RESULTS)};
+    if (strcmp(backend, "auto") == 0) {
+        choose_backends(setup, &options);
+    } else if (strcmp(backend, "serper") == 0) {
+        add_serper(setup, &options, url);
+        if (url == NULL && options.serper_key == NULL) {
+            error_set(error, STATUS_INVALID, "Serper needs a key: set SERPER_API_KEY");
+            return setup_blame(setup, OPTION_SEARCH, STATUS_INVALID, error);
+        }
+    } else if (strcmp(backend, "searxng") == 0) {
+        add_searxng(&options, url != NULL ? url : config_text(config, OPTION_SEARXNG_URL));
+        if (options.searxng_url == NULL) {
+            error_set(error, STATUS_INVALID, "SearXNG needs an address: set SEARXNG_URL or give --search-url");
+            return setup_blame(setup, OPTION_SEARCH, STATUS_INVALID, error);
+        }
+    } else {
+        options.backends[options.n_backends++] = SEARCH_CORPUS;
+    }
+    enum status status = search_tool_create(&options, out, error);
+    return status == STATUS_OK ? status : setup_blame(setup, OPTION_SEARCH, status, error);
+}
+
+static enum status create_visit(struct setup *setup, struct tool **out, struct error *error)
+{
+    const struct config *config = setup->config;
+    const char *jina_url = config_text(config, OPTION_JINA_URL);
+    const char *summarizer = config_text(config, OPTION_SUMMARIZER);
+    bool jina = strcmp(config_text(config, OPTION_READER), "jina") == 0;
+    struct visit_options options = {
+        .summarizer = strcmp(summarizer, "extractive") == 0 ? VISIT_SUMMARY_EXTRACTIVE : VISIT_SUMMARY_MODEL,
+        .reader = jina ? VISIT_READER_JINA : VISIT_READER_OWN,
+        .jina_url = jina_url,
+        .jina_key = jina ? service_key(setup, OPTION_JINA_KEY, OPTION_JINA_URL, jina_url) : NULL,
+        .guard = &setup->guard,
+        .corpus_path = config_text(config, OPTION_CORPUS),
+    };
+    enum status status = visit_tool_create(&options, out, error);
+    return status == STATUS_OK ? status : setup_blame(setup, OPTION_READER, status, error);
+}
+
+static enum status unknown_tool(const struct setup *setup, const char *name, struct error *error)
+{
+    size_t count = sizeof makers / sizeof makers[0];
+    const char *nearest = suggest_nearest(str_of(name), setup_tool_names(), count);
+    if (nearest != NULL)
+        error_set(error, STATUS_INVALID, "there is no tool \"%.60s\"; did you mean %s?", name, nearest);
+    else
+        error_set(error, STATUS_INVALID, "there is no tool \"%.60s\"; there are search and visit", name);
+    return setup_blame(setup, OPTION_TOOLS, STATUS_INVALID, error);
+}
+
+static bool has_tool(const struct setup *setup, const char *name)
+{
+    for (size_t i = 0; i < setup->n_tools; i++) {
+        if (strcmp(setup->tools[i]->signature->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum status setup_create_tools(struct setup *setup, struct error *error)
+{
+    size_t count;
+    const char *const *names = config_list(setup->config, OPTION_TOOLS, &count);
+    if (setup->private->options.tools != NULL) {
+        names = setup->private->options.tools;
+        count = setup->private->options.n_tools;
+    }
+    if (count == 1 && strcmp(names[0], "none") == 0)
+        return STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        size_t maker = 0;
+        while (maker < sizeof makers / sizeof makers[0] && strcmp(makers[maker].name, names[i]) != 0)
+            maker++;
+        if (maker == sizeof makers / sizeof makers[0])
+            return unknown_tool(setup, names[i], error);
+        if (has_tool(setup, names[i]))
+            continue;
+        enum status status = makers[maker].create(setup, &setup->tools[setup->n_tools], error);
+        if (status != STATUS_OK)
+            return status;
+        setup->n_tools++;
+    }
+    return STATUS_OK;
+}
