@@ -41,6 +41,7 @@ struct visit_options {
     int64_t timeout_ms;      /* of a whole call; 0: 200,000 */
     int max_redirects;       /* 0: VISIT_DEFAULT_MAX_REDIRECTS */
     int max_parallel;        /* pages of a call under way at once; 0: 6 */
+    int tries;               /* of a fetch, for what may pass (429, 5xx, no connection); 0: 2 */
     int64_t whole_page_tokens; /* pages up to this go to the summary model whole; 0: VISIT_WHOLE_PAGE_TOKENS */
 };
 

@@ -1,0 +1,149 @@
+/* What bears on the goal, picked by the words both share: on the pool, without a model. */
+#include "core/mem.h"
+#include "protocol/profile.h"
+#include "text/passages.h"
+#include "text/rank.h"
+#include "tools/visit/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PASSAGES = 10, MAX_SENTENCES = 3, MAX_LINKS = 5, MAX_PAGE_LINKS = 500 };
+
+static void add_passage(struct visit_page *page, const struct passage *passage)
+{
+    struct str text = str_trim(str_slice(buf_str(&page->text), passage->from, passage->to));
+    if (page->evidence.len > 0)
+        buf_add_text(&page->evidence, "\n\n…\n\n");
+    /* A passage that begins with its heading names it already. */
+    if (passage->headings && !str_starts_with(text, STR("#")))
+        buf_addf(&page->evidence, "[%s]\n", passage->headings);
+    buf_add(&page->evidence, text);
+}
+
+/* The best passages that fit, in the order of the page. Returns how many bear on the goal. */
+static size_t pick_passages(struct visit_page *page)
+{
+    struct str text = buf_str(&page->text);
+    struct passages passages;
+    struct ranked best[MAX_PASSAGES];
+    passages_cut(text, 0, &passages);
+    size_t found = rank_passages(text, &passages, page->call->goal, best, MAX_PASSAGES);
+    bool *taken = mem_calloc(passages.count, sizeof *taken);
+    size_t bytes = 0;
+    for (size_t i = 0; i < found; i++) {
+        const struct passage *passage = &passages.items[best[i].index];
+        size_t length = passage->to - passage->from;
+        if (bytes > 0 && bytes + length > page->call->evidence_bytes)
+            continue;
+        bytes += length;
+        taken[best[i].index] = true;
+    }
+    for (size_t i = 0; i < passages.count; i++) {
+        /* Where nothing fits the goal, the beginning says at least what the page is about. */
+        if (taken[i] || (found == 0 && i == 0))
+            add_passage(page, &passages.items[i]);
+    }
+    free(taken);
+    passages_finish(&passages);
+    return found;
+}
+
+static void pick_sentences(struct visit_page *page)
+{
+    struct str text = buf_str(&page->text);
+    struct ranked_sentence best[MAX_SENTENCES];
+    size_t found = rank_sentences(text, page->call->goal, best, MAX_SENTENCES);
+    for (size_t i = 0; i < found; i++) {
+        if (i > 0)
+            buf_add_text(&page->summary, " ");
+        line_add(&page->summary, str_slice(text, best[i].sentence.from, best[i].sentence.to), 600);
+    }
+}
+
+struct link {
+    struct str label, url;
+};
+
+/* The next [label](http…) at or after *at. */
+static bool next_link(struct str text, size_t *at, struct link *link)
+{
+    for (;;) {
+        size_t middle = str_find(text, STR("](http"), *at);
+        if (middle == STR_NONE)
+            return false;
+        *at = middle + 2;
+        size_t open = middle, end = middle + 2;
+        while (open > 0 && middle - open < 200 && text.data[open - 1] != '[' && text.data[open - 1] != '\n')
+            open--;
+        while (end < text.len && text.data[end] != ')' && !ascii_is_space(text.data[end]))
+            end++;
+        if (open == 0 || text.data[open - 1] != '[' || end == text.len || text.data[end] != ')')
+            continue;
+        bool image = open > 1 && text.data[open - 2] == '!';
+        link->label = str_slice(text, open, middle);
+        link->url = str_slice(text, middle + 2, end);
+        if (!image && link->label.len > 0 && link->url.len < 500)
+            return true;
+    }
+}
+
+/* Links whose words bear on the goal: where to go on from here. */
+static void pick_links(struct visit_page *page)
+{
+    struct link *links = mem_calloc(MAX_PAGE_LINKS, sizeof *links);
+    struct str *labels = mem_calloc(MAX_PAGE_LINKS, sizeof *labels);
+    struct ranked best[MAX_LINKS];
+    size_t count = 0, at = 0;
+    while (count < MAX_PAGE_LINKS && next_link(buf_str(&page->text), &at, &links[count])) {
+        labels[count] = links[count].label;
+        count++;
+    }
+    size_t found = rank_texts(labels, count, page->call->goal, best, MAX_LINKS);
+    for (size_t i = 0; i < found; i++) {
+        const struct link *link = &links[best[i].index];
+        if (str_find(buf_str(&page->links), link->url, 0) != STR_NONE)
+            continue;
+        buf_add_text(&page->links, page->links.len > 0 ? ", [" : "[");
+        line_add(&page->links, link->label, 120);
+        buf_add_text(&page->links, "](");
+        buf_add(&page->links, link->url);
+        buf_add_text(&page->links, ")");
+    }
+    free(labels);
+    free(links);
+}
+
+static void pick(void *user)
+{
+    struct visit_page *page = user;
+    buf_reset(&page->evidence);
+    buf_reset(&page->summary);
+    buf_reset(&page->links);
+    if (pick_passages(page) == 0) {
+        buf_add_text(&page->summary,
+                     "No passage of this page shares a word with the goal; what is shown is its beginning.");
+        return;
+    }
+    pick_sentences(page);
+    if (tool_profile(page->call->run)->observations == OBSERVATION_GENERIC)
+        pick_links(page);
+}
+
+static void on_picked(void *user)
+{
+    struct visit_page *page = user;
+    if (visit_page_over(page))
+        return;
+    if (page->by_words)
+        buf_add_text(&page->summary,
+                     " (The page could not be summed up by a model; these passages were picked by the words "
+                     "they share with the goal.)");
+    visit_page_done(page);
+}
+
+void visit_pick(struct visit_page *page)
+{
+    page->state = PAGE_PICKING;
+    tool_work(page->call->run, pick, on_picked, page);
+}
