@@ -75,7 +75,8 @@ struct visit_page {
     struct error read_error;
 
     /* What it says about the goal. */
-    unsigned replies;    /* unusable ones of the summary model */
+    unsigned replies; /* unusable ones of the summary model */
+    int64_t text_tokens;
     int64_t send_tokens; /* how much of it the model is sent */
     bool by_words;       /* picked, though a model was meant to sum it up */
     struct buf evidence, summary, links;

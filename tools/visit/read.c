@@ -3,6 +3,7 @@
 #include "net/url.h"
 #include "protocol/clean.h"
 #include "readers/reader.h"
+#include "text/token_estimate.h"
 #include "tools/visit/internal.h"
 
 #include <stdlib.h>
@@ -13,6 +14,7 @@ static void set_text(struct visit_page *page, struct str markdown)
     page->read_status = clean_text(&page->text, str_trim(markdown));
     if (page->read_status != STATUS_OK)
         error_set(&page->read_error, page->read_status, "the text is too long");
+    page->text_tokens = token_estimate_text(buf_str(&page->text));
 }
 
 static void read_body(struct visit_page *page)

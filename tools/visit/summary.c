@@ -9,25 +9,24 @@
 
 enum { MAX_REPLIES = 4, MAX_OBJECTS = 8 };
 
-/* A shorter prompt than this is not the reason why a model cannot answer. */
+/* A prompt as short as this is not the reason why a model cannot answer. */
 #define MIN_SEND_TOKENS 1000
 
 static void ask(struct visit_page *page);
 
 static void pick_instead(struct visit_page *page, const char *why)
 {
-    tool_report_notice(page->call->run, "%s: the summary model %s; passages are picked instead", page->url, why);
+    tool_report_notice(page->call->run, "%s: no summary from the model (%s); passages are picked instead", page->url,
+                       why);
     page->by_words = true;
     visit_pick(page);
 }
 
-static void ask_with_less(struct visit_page *page, const char *why)
+static void ask_with_less(struct visit_page *page)
 {
-    page->send_tokens = page->send_tokens * 7 / 10;
-    if (++page->replies >= MAX_REPLIES || page->send_tokens < MIN_SEND_TOKENS / 10)
-        pick_instead(page, why);
-    else
-        ask(page);
+    if (page->send_tokens > MIN_SEND_TOKENS)
+        page->send_tokens = page->send_tokens * 7 / 10;
+    ask(page);
 }
 
 /* Text of a string, or of a list of strings one a line. */
@@ -76,22 +75,18 @@ static void on_reply(void *user, const struct tool_completion *completion)
     struct visit_page *page = user;
     if (visit_page_over(page) || page->state != PAGE_SUMMING)
         return;
-    switch (completion->status) {
-    case STATUS_OK:
+    if (completion->status == STATUS_OK) {
         if (take_reply(page, completion->text, completion->cut))
             visit_page_done(page);
+        else if (++page->replies == MAX_REPLIES)
+            pick_instead(page, "its replies were of no use");
         else
-            ask_with_less(page, "gave no usable reply");
-        break;
-    case STATUS_TOO_BIG:
-        /* Costs nothing, so it does not count among the tries until little is left. */
-        if (page->send_tokens > MIN_SEND_TOKENS)
-            page->replies--;
-        ask_with_less(page, "has too small a window");
-        break;
-    default: /* enum status is core's; the client has tried what there was to try */
+            ask_with_less(page);
+    } else if (completion->status == STATUS_TOO_BIG && page->send_tokens > MIN_SEND_TOKENS) {
+        ask_with_less(page);
+    } else {
+        /* The client has tried what there was to try. */
         pick_instead(page, completion->error->message);
-        break;
     }
 }
 
@@ -99,11 +94,12 @@ static void ask(struct visit_page *page)
 {
     struct tool_run *run = page->call->run;
     struct str text = buf_str(&page->text);
+    size_t length = page->send_tokens < page->text_tokens ? token_estimate_fit(text, page->send_tokens) : text.len;
     struct buf prompt;
     const struct prompt_value values[] = {
         {.name = "url", .text = str_of(page->url)},
         {.name = "goal", .text = page->call->goal},
-        {.name = "content", .text = str_slice(text, 0, token_estimate_fit(text, page->send_tokens))},
+        {.name = "content", .text = str_slice(text, 0, length)},
     };
     buf_init(&prompt, BUF_UNBOUNDED);
     if (profile_render(tool_profile(run), PROMPT_PAGE_SUMMARY, values, sizeof values / sizeof values[0], &prompt) !=
@@ -125,11 +121,11 @@ void visit_sum_up(struct visit_page *page)
         visit_pick(page);
         return;
     }
-    int64_t tokens =
-        token_estimate_text(str_slice(buf_str(&page->text), 0, (size_t)call->tool->whole_page_tokens * 12));
-    page->send_tokens = tokens < call->tool->whole_page_tokens ? tokens : call->tool->whole_page_tokens;
-    if (token_estimate_fit(buf_str(&page->text), page->send_tokens) < page->text.len)
+    page->send_tokens = page->text_tokens;
+    if (page->send_tokens > call->tool->whole_page_tokens) {
+        page->send_tokens = call->tool->whole_page_tokens;
         page->truncated = true;
+    }
     page->state = PAGE_SUMMING;
     ask(page);
 }
