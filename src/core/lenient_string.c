@@ -69,11 +69,10 @@ static size_t skip_plain_blank(struct str text, size_t i)
     return i;
 }
 
-/* The end of the quoted text whose opening quote is at `i`, found without judging, or STR_NONE within LOOK_AHEAD bytes.
- */
-static size_t plain_string_end(struct str text, size_t i)
+/* The end of the quoted text whose opening quote is at `i`, found without judging, or STR_NONE within `most` bytes. */
+static size_t plain_string_end(struct str text, size_t i, size_t most)
 {
-    size_t limit = text.len - i > LOOK_AHEAD ? i + LOOK_AHEAD : text.len;
+    size_t limit = text.len - i > most ? i + most : text.len;
     char quote = text.data[i];
     for (size_t k = i + 1; k < limit; k++) {
         if (text.data[k] == '\\')
