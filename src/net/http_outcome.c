@@ -156,6 +156,8 @@ static enum status decide(struct http_request *request)
         return say(request, STATUS_TOO_BIG, "sent more headers than anybody needs");
     if (request->reader_failed)
         return say(request, STATUS_IO, "did not get the request: its body could not be read");
+    if (request->result == CURLE_OK && !request->head_complete) /* curl takes a head without its end for a whole one */
+        return say(request, STATUS_NETWORK, "closed the connection in the middle of its answer");
     return explain(request);
 }
 

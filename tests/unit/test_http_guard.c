@@ -18,9 +18,10 @@
 
 /* ---- a name service ----
  *
- * This program's own getaddrinfo stands before libc's, also for libcurl. "a.b.c.d_e.f.g.h.test" has these addresses,
- * "dead.test" never answers (until the program is about to end), and "turn.test" is 127.0.0.1 once and 127.0.0.2 from
- * then on. */
+ * This program's own getaddrinfo stands before libc's, also for libcurl, and asks nobody. Numeric addresses are
+ * themselves, also with a dot behind; "a.b.c.d_e.f.g.h.test" has these addresses; "localhost" is 127.0.0.1; "dead.test"
+ * never answers (until the program is about to end); "turn.test" is 127.0.0.1 once and 127.0.0.2 from then on. There is
+ * nothing else. */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
@@ -43,25 +44,33 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *name, const c
                                                        const struct addrinfo *hints, struct addrinfo **out)
 {
     getaddrinfo_fn *real = (getaddrinfo_fn *)dlsym(RTLD_NEXT, "getaddrinfo");
+    struct addrinfo numeric = hints ? *hints : (struct addrinfo){0};
     struct str host = str_of(name), piece;
-    if (!str_ends_with(host, STR(".test")))
-        return real(name, service, hints, out);
     if (str_equal(host, STR("dead.test"))) {
         wait_for_release();
         return EAI_AGAIN;
     }
     pthread_mutex_lock(&lock);
     if (str_equal(host, STR("turn.test")))
-        host = turn_lookups++ == 0 ? STR("127.0.0.1.test") : STR("127.0.0.2.test");
+        host = turn_lookups++ == 0 ? STR("127.0.0.1") : STR("127.0.0.2");
     pthread_mutex_unlock(&lock);
-    struct str rest = str_slice(host, 0, host.len - 5);
+    if (str_ends_with(host, STR(".")))
+        host = str_slice(host, 0, host.len - 1);
+    if (str_ends_with(host, STR(".test")))
+        host = str_slice(host, 0, host.len - 5);
+    if (str_equal(host, STR("localhost")))
+        host = STR("127.0.0.1");
+    numeric.ai_flags |= AI_NUMERICHOST;
     struct addrinfo *first = NULL, **last = &first;
-    while (str_split_next(&rest, '_', &piece)) {
+    while (str_split_next(&host, '_', &piece)) {
         char *address = str_dup(piece);
-        int result = real(address, service, hints, last);
+        int result = real(address, service, &numeric, last);
         free(address);
-        if (result != 0)
+        if (result != 0) {
+            if (first)
+                freeaddrinfo(first);
             return result;
+        }
         while (*last)
             last = &(*last)->ai_next;
     }
@@ -214,8 +223,7 @@ static void guarded__no_spelling_reaches_loopback(void **state)
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         for (int server = 0; server < 2; server++) {
             int port = server == 0 ? open_port(fixture) : http_stub_port(six);
-            bool is_name = str_ends_with(str_of(hosts[i]), STR(".")); /* and there is none such */
-            assert_status(get(fixture, "http://%s:%d/", hosts[i], port), is_name ? STATUS_NETWORK : STATUS_REFUSED);
+            assert_status(get(fixture, "http://%s:%d/", hosts[i], port), STATUS_REFUSED);
         }
     assert_int_equal(http_stub_connections(fixture->allowed), 0);
     assert_int_equal(http_stub_connections(six), 0);
@@ -271,7 +279,6 @@ static void guarded__names_of_internal_addresses_are_refused(void **state)
 static void guarded__messages_do_not_show_where_a_name_points(void **state)
 {
     struct fixture *fixture = *state;
-    http_run_forget(&(struct http_result){0});
     turn_lookups = 1;
     struct http_result result = get(fixture, "http://turn.test:%d/", internal_port(fixture));
     assert_int_equal(result.status, STATUS_REFUSED);
@@ -593,7 +600,18 @@ static void guarded__redirects_behind_a_proxy_are_looked_up_too(void **state)
     http_stub_stop(proxy);
 }
 
-/* ---- look-ups that never answer ---- */
+/* ---- look-ups that fail or never answer ---- */
+
+static void lookup__an_unknown_name_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int traffic = HTTP_GUARDED; traffic <= HTTP_CONFIGURED; traffic++) {
+        struct http_result result = fetch(fixture, (enum http_traffic)traffic, "http://nowhere.test/");
+        assert_int_equal(result.status, STATUS_NETWORK);
+        assert_non_null(strstr(result.message, "nowhere.test is not found"));
+        http_run_forget(&result);
+    }
+}
 
 static void assert_prompt(struct fixture *fixture, int64_t since)
 {
@@ -689,6 +707,7 @@ int main(void)
         TEST(configured__proxies_of_the_environment_are_used_but_not_for_loopback),
         TEST(guarded__targets_behind_a_proxy_are_looked_up_first),
         TEST(guarded__redirects_behind_a_proxy_are_looked_up_too),
+        TEST(lookup__an_unknown_name_is_said),
         TEST(lookup__a_dead_one_ends_by_time_out),
         TEST(lookup__a_dead_one_does_not_hold_up_cancel_or_the_end),
     };
