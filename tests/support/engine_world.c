@@ -220,10 +220,11 @@ static void fake_tool_cancel(struct tool *self, struct tool_run *run)
 void fake_tool_init(struct fake_tool *tool, const char *name, const char *text)
 {
     struct error error;
-    char *signature = mem_printf("{\"name\": \"%s\", \"description\": \"a tool of the tests\", \"parameters\": {\"type\": "
-                                 "\"object\", \"properties\": {\"query\": {\"type\": \"array\", \"items\": {\"type\": "
-                                 "\"string\"}}}, \"required\": [\"query\"]}}",
-                                 name);
+    char *signature =
+        mem_printf("{\"name\": \"%s\", \"description\": \"a tool of the tests\", \"parameters\": {\"type\": "
+                   "\"object\", \"properties\": {\"query\": {\"type\": \"array\", \"items\": {\"type\": "
+                   "\"string\"}}}, \"required\": [\"query\"]}}",
+                   name);
     *tool = (struct fake_tool){.text = text};
     assert_int_equal(signature_load(str_of(signature), &tool->signature, &error), STATUS_OK);
     tool->tool = (struct tool){
@@ -354,8 +355,7 @@ size_t engine_world_events(const struct engine_world *world, const char *type)
 {
     size_t index, count = 0;
     json_t *event;
-    json_array_foreach(world->events, index, event)
-    {
+    json_array_foreach (world->events, index, event) {
         count += strcmp(json_get_string(event, "type"), type) == 0;
     }
     return count;

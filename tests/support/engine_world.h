@@ -32,9 +32,9 @@ struct fake_reply {
     enum fake_end end;
     size_t piece; /* bytes a turn; 0: all at once */
     enum model_failure failure;
-    int64_t wait_ms;       /* waits in the client's queue before it begins */
-    struct usage usage;    /* as zeroed: reports none */
-    int64_t window;        /* > 0: says so before it begins */
+    int64_t wait_ms;    /* waits in the client's queue before it begins */
+    struct usage usage; /* as zeroed: reports none */
+    int64_t window;     /* > 0: says so before it begins */
 };
 
 struct fake_model {
@@ -59,7 +59,7 @@ struct fake_tool {
     struct tool_signature signature;
     const char *text; /* what it gives */
     enum tool_status status;
-    int64_t delay_ms; /* before it does; -1: never */
+    int64_t delay_ms;                                          /* before it does; -1: never */
     void (*act)(struct fake_tool *self, struct tool_run *run); /* in place of the above */
     size_t started, canceled, running, most_running;
     struct buf log; /* the first query of each start and end: "+a-a+b-b" */

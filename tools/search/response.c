@@ -23,26 +23,19 @@ void search_fail(struct search_query *query, bool may_pass, const char *model, c
 static void judge_transport(struct search_query *query, const struct http_response *response, const char *service)
 {
     const char *why = response->error.message;
-    switch (response->status) {
-    case STATUS_TIMEOUT:
+    if (response->status == STATUS_TIMEOUT)
         search_fail(query, true, "the search service did not answer in time. Ask again, perhaps with fewer queries.",
                     "%s did not answer in time: %s", service, why);
-        break;
-    case STATUS_TOO_BIG:
+    else if (response->status == STATUS_TOO_BIG)
         search_fail(query, false, "the search service sent far too much. Ask in other words.",
                     "%s sent more than %zu MB", service, SEARCH_MAX_RESPONSE >> 20);
-        break;
-    case STATUS_REFUSED:
-    case STATUS_INVALID:
+    else if (response->status == STATUS_REFUSED || response->status == STATUS_INVALID)
         search_fail(query, false, "the search service is not set up correctly. Go on with pages you already know.",
                     "%s cannot be asked: %s; check its address", service, why);
-        break;
-    default: /* enum status is core's; all else is a connection that could not be had or broke */
+    else
         search_fail(query, true,
                     "the search service could not be reached. Ask again, or go on with pages you already know.",
                     "%s could not be reached: %s", service, why);
-        break;
-    }
 }
 
 /* Serper says 400 with these words when the account is used up. */

@@ -50,22 +50,16 @@ static bool try_plain(struct visit_page *page, const struct http_response *respo
 static void fail_transport(struct visit_page *page, const struct http_response *response)
 {
     const char *detail = response->error.message;
-    switch (response->status) {
-    case STATUS_REFUSED:
-        visit_page_failed(page, detail,
-                          "it is not on the public web (its address, or one it redirects to, is internal or "
-                          "not allowed).");
-        break;
-    case STATUS_TIMEOUT:
+    if (response->status == STATUS_REFUSED)
+        visit_page_failed(
+            page, detail,
+            "it is not on the public web (its address, or one it redirects to, is internal or not allowed).");
+    else if (response->status == STATUS_TIMEOUT)
         visit_page_failed(page, detail, "the server took too long to send it.");
-        break;
-    case STATUS_INVALID:
+    else if (response->status == STATUS_INVALID)
         visit_page_failed(page, detail, "this is not a web address that can be opened.");
-        break;
-    default: /* enum status is core's; all else is a connection that could not be had or broke */
+    else
         visit_page_failed(page, detail, "the server could not be reached, or the connection broke.");
-        break;
-    }
 }
 
 static void fail_code(struct visit_page *page, int code)

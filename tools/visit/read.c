@@ -56,25 +56,17 @@ static void on_read(void *user)
     struct visit_page *page = user;
     if (visit_page_over(page))
         return;
-    switch (page->read_status) {
-    case STATUS_OK:
-        if (page->text.len > 0)
-            visit_sum_up(page);
-        else
-            visit_page_failed(page, NULL,
-                              "it holds no text (it may be made by scripts, which this program does not run).");
-        break;
-    case STATUS_UNSUPPORTED:
-        visit_page_failed(page, NULL, "it is no page of text but %s, which this tool does not read.",
-                          page->read_error.message);
-        break;
-    case STATUS_TOO_BIG:
-        visit_page_failed(page, page->read_error.message, "it is too large.");
-        break;
-    default: /* enum status is core's */
-        visit_page_failed(page, page->read_error.message, "its contents are broken.");
-        break;
-    }
+    const char *detail = page->read_error.message;
+    if (page->read_status == STATUS_OK && page->text.len > 0)
+        visit_sum_up(page);
+    else if (page->read_status == STATUS_OK)
+        visit_page_failed(page, NULL, "it holds no text (it may be made by scripts, which this program does not run).");
+    else if (page->read_status == STATUS_UNSUPPORTED)
+        visit_page_failed(page, NULL, "it is no page of text but %s, which this tool does not read.", detail);
+    else if (page->read_status == STATUS_TOO_BIG)
+        visit_page_failed(page, detail, "it is too large.");
+    else
+        visit_page_failed(page, detail, "its contents are broken.");
 }
 
 void visit_read(struct visit_page *page)
