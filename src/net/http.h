@@ -91,7 +91,7 @@ struct http_options {
 
     int64_t connect_timeout_ms;    /* look-up, connection and TLS together; 0: HTTP_DEFAULT_CONNECT_TIMEOUT_MS */
     int64_t first_byte_timeout_ms; /* from the last byte sent to the first byte of the body; 0: none */
-    int64_t stall_timeout_ms;      /* between two bytes in either direction; SSE comments count; 0: none */
+    int64_t stall_timeout_ms;      /* between two bytes of the body, whatever they say; 0: none */
     int64_t total_timeout_ms;      /* for the whole, redirects included; 0: none */
     size_t max_body;               /* most bytes of decoded body, collected or streamed; 0: HTTP_DEFAULT_MAX_BODY */
     int max_redirects;             /* guarded traffic only; 0: none is followed */

@@ -3,7 +3,8 @@
  * What the files of the HTTP client share. Not for other rooms.
  *
  *     http_client.c    the client: sockets, timers, and when a request is finished
- *     http_request.c   one request: its curl handle, hops, deadlines
+ *     http_request.c   one request: its options, its hops, its end
+ *     http_transfer.c  one hop: the curl handle, its callbacks, deadlines
  *     http_outcome.c   what a request came to, in words
  *
  * libcurl must not be called from its own callbacks, so these only take notes (in struct http_request). Whatever
@@ -116,6 +117,17 @@ void http_client_queue(struct http_request *request);
 
 /* Starts the next hop, or ends the request: calls done and frees it. */
 void http_request_settle(struct http_request *request);
+
+/* ---- http_transfer.c ---- */
+
+/* Makes the curl handle ready for the hop to request->url, whose host is `host`. */
+void http_transfer_prepare(struct http_request *request, const char *host);
+
+/* The hop has come to `phase` now. */
+void http_transfer_enter(struct http_request *request, enum http_phase phase);
+
+/* The callback of request->timer. */
+void http_transfer_check_deadline(void *request);
 
 /* ---- http_outcome.c ---- */
 
