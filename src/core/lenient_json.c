@@ -181,6 +181,14 @@ static bool put_hexadecimal(struct lenient_reader *reader, size_t from, bool neg
     return lenient_put(reader, str_make(decimal, (size_t)length));
 }
 
+/* Whether a number that ends at `i` is only the beginning of something longer: `4 * 3.14`, `5 kg`. */
+static bool begins_expression(struct str text, size_t i)
+{
+    while (i < text.len && lenient_is_one_of(text.data[i], " \t"))
+        i++;
+    return i < text.len && (is_word_byte(text.data[i]) || lenient_is_one_of(text.data[i], "+-*/%^"));
+}
+
 /* Reads a number; sets *number to false, and takes nothing, when the text at the reader is something else. */
 static bool read_number(struct lenient_reader *reader, bool *number)
 {
@@ -208,7 +216,7 @@ static bool read_number(struct lenient_reader *reader, bool *number)
             i = end;
     }
     bool zeros = whole_end - whole > 1 && text.data[whole] == '0';
-    if (!any || zeros || !is_value_end(text, i)) {
+    if (!any || zeros || !is_value_end(text, i) || (reader->guess_quotes && begins_expression(text, i))) {
         *number = false;
         return true;
     }

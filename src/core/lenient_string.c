@@ -88,7 +88,7 @@ static char char_at(struct str text, size_t i)
     return i < text.len ? text.data[i] : '\0';
 }
 
-/* Whether a key and its colon begin at `i`. An overlong key counts. */
+/* Whether a key and its colon begin at `i`. One that is too long to tell, or cut, counts. */
 static bool is_key_at(struct str text, size_t i)
 {
     char c = char_at(text, i);
@@ -96,7 +96,7 @@ static bool is_key_at(struct str text, size_t i)
     if (c == '"' || c == '\'') {
         end = plain_string_end(text, i, LOOK_AHEAD);
         if (end == STR_NONE)
-            return text.len - i > LOOK_AHEAD;
+            return true;
     } else if (quote_at(text, i, &length)) {
         return true;
     } else {
@@ -140,6 +140,9 @@ static bool are_closers_at(const struct lenient_reader *reader, size_t i)
                 return true;
             continue;
         }
+        size_t quote = lenient_quote_length(text, i), behind = skip_plain_blank(text, i + quote);
+        if (quote && behind < text.len && lenient_is_one_of(text.data[behind], ",]}"))
+            continue; /* a stray quote, see drop_stray_quote */
         return c == ',' &&
                is_member_at(reader, reader->levels[left - 1].close == '}' ? LENIENT_MEMBER : LENIENT_ELEMENT, i + 1);
     }

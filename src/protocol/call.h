@@ -23,7 +23,7 @@ enum call_repair {
     CALL_REPAIR_XML,            /* <function=…>, <arg_key>… */
     CALL_REPAIR_RAW_CONTROL,    /* raw newlines and tabs in strings */
     CALL_REPAIR_BAD_ESCAPE,     /* \d, \upcite; lone surrogates */
-    CALL_REPAIR_QUOTES,         /* typographic quotes as delimiters, quotes inside strings, a missing quote */
+    CALL_REPAIR_QUOTES,         /* typographic quotes, quotes inside strings, missing ones */
     CALL_REPAIR_BRACKETS,       /* missing, extra or mixed-up brackets; missing commas and colons */
     CALL_REPAIR_TRAILING_TEXT,  /* text before or after the object */
     CALL_REPAIR_FENCE,          /* a Markdown fence around the object or the program */
@@ -33,6 +33,7 @@ enum call_repair {
     CALL_REPAIR_NAME,           /* another spelling or an alias of the tool's name */
     CALL_REPAIR_CODE,           /* the program stood in the arguments */
     CALL_REPAIR_COERCED,        /* a value was wrapped, read or converted to fit the schema */
+    CALL_REPAIR_ENCODING,       /* invalid UTF-8 */
     CALL_REPAIR_COUNT,
 };
 

@@ -3,14 +3,13 @@
  * Makes text from outside (a page, a program's output, an error of a server) harmless before a model reads it:
  * protocol.md, "What tools return".
  *
- *   - invalid UTF-8 becomes U+FFFD; CR LF and lone CR become LF; other control characters (C0 but newline and tab, DEL,
- * C1) and characters that cannot be seen and could hide a tag (zero-width, bidirectional controls, soft hyphen, tag
- *     characters, the byte order mark) go where they stand inside or beside a tag; elsewhere joiners that scripts need
- * stay;
- *   - every protocol tag (think, tool_call, tool_response, answer, code, tools, function, parameter), opening, closing,
- * with attributes, blanks or in any case, has its "<" turned into "&lt;";
+ *   - invalid UTF-8 becomes U+FFFD; CR LF and lone CR become LF; other control characters (C0 but newline and tab,
+ *     DEL, C1) go, before tags are looked for, so that none hides one;
+ *   - every protocol tag (think, tool_call, tool_response, answer, code, tools, function, parameter, and those of the
+ *     dialects), opening, closing, with attributes, blanks, in any case, or with zero-width characters in its name, has
+ *     its "<" turned into "&lt;";
  *   - every control token of a chat template has its first bracket turned into an entity: <|…|> and its full-width
- * form, <s> </s> <bos> <eos> <pad> <unk> <mask>, <start_of_turn> and its like, [INST] [/INST] <<SYS>> [TOOL_CALLS] …
+ * form, <s> </s> <bos> <eos>, <start_of_turn> and its like, [INST] [/INST] <<SYS>> [TOOL_CALLS] …
  *
  * What is clean stays as it is: cleaning twice changes nothing more.
  */

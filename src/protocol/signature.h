@@ -39,6 +39,10 @@ enum signature_match {
 const struct tool_signature *signature_find(const struct tool_signature *const *tools, size_t n_tools, struct str name,
                                             enum signature_match *match);
 
+/* Whether a call of this name is one of the interpreter: by its name alone, alias or not. For calls without signatures.
+ */
+bool signature_name_takes_code(struct str name);
+
 /* A correct call of the tool as the model should write it, made from the schema: the object, and for takes_code a
  * <code> block, between <tool_call> tags. The caller frees. */
 char *signature_example(const struct tool_signature *signature);
