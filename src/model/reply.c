@@ -126,7 +126,7 @@ static void feed_content(struct reply *reply, struct str text);
  * same. */
 static void feed_repeated(struct reply *reply, struct str text)
 {
-    size_t seen = reply->held.len > CLOSE_TAG.len ? reply->held.len - CLOSE_TAG.len : 0;
+    size_t seen = text.len && reply->held.len > CLOSE_TAG.len ? reply->held.len - CLOSE_TAG.len : 0;
     if (buf_append_str(&reply->held, text) != STATUS_OK) {
         reply->state = REPLY_CONTENT;
         write_text(reply, buf_str(&reply->held));
