@@ -12,6 +12,7 @@
 
 #define DEFAULT_TIMEOUT_MS 20000
 #define POLL_MS            50
+#define MAX_INCLUDE_PAGE   4096 /* bytes; pages that only include another are short */
 
 bool man_is_likely(struct str text)
 {
@@ -177,4 +178,52 @@ enum status man_read(struct str text, const struct reader_source *source, struct
     buf_finish(&html);
     buf_finish(&kept);
     return status;
+}
+
+char *reader_man_root(const char *path)
+{
+    struct str rest = str_of(path);
+    size_t slash = str_rfind_char(rest, '/');
+    if (slash == STR_NONE)
+        return NULL;
+    rest = str_slice(rest, 0, slash);
+    size_t above = str_rfind_char(rest, '/');
+    if (above == STR_NONE || !str_starts_with(str_slice(rest, above + 1, rest.len), STR("man")))
+        return NULL;
+    return str_dup(str_slice(rest, 0, above ? above : 1));
+}
+
+/* The name behind the only request of a page, ".so NAME"; empty when there is more to it. */
+static struct str only_include(struct str text)
+{
+    text = str_trim(text);
+    while (str_starts_with(text, STR(".\\\"")) || str_starts_with(text, STR("'\\\"")))
+        text = str_trim_start(str_slice(text, str_find_char(text, '\n', 0), text.len));
+    if (!str_starts_with(text, STR(".so ")) || str_find_char(text, '\n', 0) != STR_NONE)
+        return (struct str){0};
+    return str_trim(str_slice(text, 4, text.len));
+}
+
+char *reader_man_alias(const char *path, struct str bytes)
+{
+    static const char *const endings[] = {".gz", ""};
+    if (bytes.len > MAX_INCLUDE_PAGE || !reader_is_man_name(str_of(path)))
+        return NULL;
+    struct buf unpacked;
+    buf_init(&unpacked, MAX_INCLUDE_PAGE);
+    bool readable = !gzip_is(bytes) || gzip_decompress(bytes, &unpacked, NULL) == STATUS_OK;
+    struct str name = only_include(gzip_is(bytes) ? buf_str(&unpacked) : bytes);
+    char *root = readable && name.len ? reader_man_root(path) : NULL, *found = NULL;
+    for (size_t i = 0; root && !found && i < 2; i++) {
+        char *other = mem_printf("%s/%.*s%s", root, STR_ARG(name), endings[i]);
+        found = realpath(other, NULL);
+        free(other);
+        if (found && strcmp(found, path) == 0) {
+            free(found);
+            found = NULL;
+        }
+    }
+    free(root);
+    buf_finish(&unpacked);
+    return found;
 }

@@ -35,7 +35,7 @@ static enum reader_kind kind_of(struct str text, struct str name, struct str con
     static const char *const html[] = {".html", ".htm", ".xhtml", ".shtml", NULL};
     static const char *const json[] = {".json", ".jsonld", ".geojson", ".ipynb", NULL};
     static const char *const xml[] = {".xml", ".rss", ".atom", ".xsd", NULL};
-    static const char *const plain[] = {".txt", ".text", ".rst", ".log", ".csv", ".tsv", NULL};
+    static const char *const plain[] = {".txt", ".text", ".rst", ".log", ".csv", ".tsv", ".jsonl", ".ndjson", NULL};
     struct str type = media_type(content_type);
     bool is_plain = str_equal_ascii_nocase(type, STR("text/plain"));
     if (str_equal_ascii_nocase(type, STR("text/troff")) || str_find_nocase(type, STR("troff-man"), 0) != STR_NONE ||

@@ -57,4 +57,13 @@ bool reader_wants_name(struct str name);
 /* Whether the name is that of a manual page: an ending of a digit 1 to 9 (and letters), perhaps with `.gz`. */
 bool reader_is_man_name(struct str name);
 
+/* The folder that the includes of the manual page at `path` are relative to: the one above man1, man2 … A fresh string;
+ * NULL when the page does not lie in such a folder. */
+char *reader_man_root(const char *path);
+
+/* A manual page that holds nothing but one include (`.so man2/open.2`) is another name of that page: the resolved path
+ * of that page's file, compressed or not, as a fresh string. NULL for other pages, and where the file is not there.
+ * Looks at the disk. */
+char *reader_man_alias(const char *path, struct str bytes);
+
 #endif

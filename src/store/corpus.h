@@ -6,8 +6,8 @@
  * folder's last component (made unique with "-2", "-3" where two folders share it) and PATH the file's path in it,
  * percent-encoded. A line of a .jsonl file is a document of its own, corpus://NAME/FILE.jsonl/ID.
  *
- * A handle is used by one thread at a time, not necessarily always the same. Several processes may search while one indexes.
- * All functions block on the disk; run them on a worker.
+ * A handle is used by one thread at a time, not necessarily always the same. Several processes may search while one
+ * indexes. All functions block on the disk; run them on a worker.
  */
 #ifndef FATHOM_STORE_CORPUS_H
 #define FATHOM_STORE_CORPUS_H
@@ -27,45 +27,68 @@ enum corpus_mode {
 
 /* STATUS_NOT_FOUND (CORPUS_READ), STATUS_IO, STATUS_INVALID (no database, damaged, or a database of something else),
  * STATUS_UNSUPPORTED (written by another version of this program: index again into a fresh file). */
-enum status corpus_open(const char *path, enum corpus_mode mode, struct corpus **out, struct error *error) STATUS_CHECKED;
+enum status corpus_open(const char *path, enum corpus_mode mode, struct corpus **out,
+                        struct error *error) STATUS_CHECKED;
 
 /* NULL is allowed. */
 void corpus_close(struct corpus *corpus);
 
 /* How far corpus_index is. */
 struct corpus_progress {
-    size_t files_seen;    /* found so far */
-    size_t files_done;    /* read, skipped or refused so far */
-    const char *file;     /* the one just done; borrowed for the call */
-    const char *problem;  /* why it was not taken, NULL when it was */
+    size_t files_seen;   /* found so far */
+    size_t files_done;   /* read, skipped or refused so far */
+    const char *file;    /* the one just done; borrowed for the call */
+    const char *problem; /* why it was not taken, NULL when it was */
 };
 typedef void (*corpus_progress_fn)(void *user, const struct corpus_progress *progress);
 
+/* A file as text. */
+struct corpus_text {
+    struct buf markdown;
+    char *title; /* owned */
+    char *alias; /* instead of a text: the path of another file that this one is only a name of; owned */
+};
+
+/* How files are read; the store itself knows plain UTF-8 text alone. Both functions run on worker threads, several at
+ * once. */
+struct corpus_reader {
+    /* Whether a file of this name is worth opening. */
+    bool (*wants)(struct str name);
+
+    /* Makes text of a file's bytes, at most `max_bytes` of it. `out` is zeroed and, on success, taken over. A .jsonl
+     * file is to be given as it is, but decompressed. STATUS_UNSUPPORTED for a kind of file that is not read; any other
+     * failure is counted as one. */
+    enum status (*read)(const char *path, struct str bytes, size_t max_bytes, struct corpus_text *out,
+                        struct error *error);
+};
+
 struct corpus_index_options {
-    int jobs;              /* documents read at once; 0 means one for each processor */
-    size_t max_file_bytes; /* larger files are refused, also after decompression; 0 means 64 MB */
-    corpus_progress_fn progress; /* called on the calling thread, for every file; NULL allowed */
+    const struct corpus_reader *reader; /* NULL: files that are valid UTF-8, as they are */
+    int jobs;                           /* documents read at once; 0 means one for each processor */
+    size_t max_file_bytes;              /* larger files are refused, also after decompression; 0 means 64 MB */
+    corpus_progress_fn progress;        /* called on the calling thread, for every file; NULL allowed */
     void *user;
     const atomic_bool *cancel; /* polled; NULL allowed */
 };
 
 struct corpus_report {
-    size_t documents;    /* in the corpus now */
-    size_t passages;     /* in the corpus now */
-    size_t added;        /* documents */
+    size_t documents; /* in the corpus now */
+    size_t passages;  /* in the corpus now */
+    size_t added;     /* documents */
     size_t changed;
     size_t unchanged;
     size_t removed;
-    size_t aliases;      /* links to, and includes of, another document of the same folder */
-    size_t not_text;     /* files of a kind that is not read */
-    size_t failed;       /* unreadable, damaged, or too big */
+    size_t aliases;  /* links to, and includes of, another document of the same folder */
+    size_t not_text; /* files of a kind that is not read */
+    size_t failed;   /* unreadable, damaged, or too big */
     int64_t elapsed_ms;
 };
 
-/* Brings the corpus up to date with folders (or single files): new files are read, changed ones (by size and time of change, then
- * by content) read again, vanished ones removed; other folders indexed before stay. Written in batches, so an interruption
- * leaves a valid corpus that holds what was finished. A document that cannot be read is counted and reported through progress,
- * and never fails the whole. Symbolic links are followed only to files inside the same folder. `report` may be NULL.
+/* Brings the corpus up to date with folders (or single files): new files are read, changed ones (by size and time of
+ * change, then by content) read again, vanished ones removed; other folders indexed before stay. Written in batches, so
+ * an interruption leaves a valid corpus that holds what was finished. A document that cannot be read is counted and
+ * reported through progress, and never fails the whole. Symbolic links are followed only to files inside the same
+ * folder. `report` may be NULL.
  *
  * STATUS_NOT_FOUND   a folder does not exist; nothing was changed
  * STATUS_TIMEOUT     another process has been writing to the corpus for 30 seconds
@@ -88,8 +111,8 @@ struct corpus_results {
     size_t count;
 };
 
-/* The documents that bear on `query` most, at most `limit`. Any bytes are a query; operators have no meaning. A query without a
- * searchable word gives no hit. `out` is to be given to corpus_results_finish.
+/* The documents that bear on `query` most, at most `limit`. Any bytes are a query; operators have no meaning. A query
+ * without a searchable word gives no hit. `out` is to be given to corpus_results_finish.
  *
  * STATUS_IO, STATUS_INVALID   the file is damaged
  * STATUS_TIMEOUT              it is locked */
@@ -98,8 +121,8 @@ enum status corpus_search(struct corpus *corpus, struct str query, size_t limit,
 
 void corpus_results_finish(struct corpus_results *results);
 
-/* A document by its link. `title` and `url` (the link it is filed under; another one when `link` is an alias) are fresh strings for
- * the caller to free; the whole text is appended to `markdown`.
+/* A document by its link. `title` and `url` (the link it is filed under; another one when `link` is an alias) are fresh
+ * strings for the caller to free; the whole text is appended to `markdown`.
  *
  * STATUS_NOT_FOUND   no such document
  * STATUS_TOO_BIG     the text passes the cap of `markdown` */
