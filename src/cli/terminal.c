@@ -109,7 +109,8 @@ void terminal_clean(struct buf *out, struct str text, bool one_line)
     for (size_t at = 0; at < text.len;) {
         size_t length;
         uint32_t c = utf8_decode(str_slice(text, at, text.len), &length);
-        bool space = c == '\n' || c == '\t' || (c == '\r' && at + 1 < text.len && text.data[at + 1] == '\n');
+        bool space = c == '\n' || c == '\t' || (one_line && c == ' ') ||
+                     (c == '\r' && at + 1 < text.len && text.data[at + 1] == '\n');
         if (space && one_line) {
             if (!blank)
                 buf_add_char(out, ' ');
@@ -120,7 +121,7 @@ void terminal_clean(struct buf *out, struct str text, bool one_line)
         } else {
             buf_add(out, str_slice(text, at, at + length));
         }
-        blank = one_line && (space || c == ' ');
+        blank = space;
         at += length;
     }
 }

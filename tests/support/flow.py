@@ -1,0 +1,142 @@
+"""What the tests of the whole program share: running it in a clean environment, stub servers, and a terminal."""
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+FATHOM = os.environ["FATHOM"]
+SUPPORT = pathlib.Path(__file__).resolve().parent
+
+
+def environment(home, **more):
+    """An environment in which nothing of the user's own configuration shows."""
+    clean = {"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+    clean.update({k: v for k, v in os.environ.items() if k.startswith(("ASAN_", "UBSAN_", "LSAN_"))})
+    clean.update({k: v for k, v in more.items() if v is not None})
+    return clean
+
+
+@contextlib.contextmanager
+def stub_model(script, folder):
+    """A scripted model server (stub_model.py) for the time of a `with`; gives (base URL, path of its request log)."""
+    script_path, log = pathlib.Path(folder, "script.json"), pathlib.Path(folder, "requests.jsonl")
+    script_path.write_text(json.dumps(script), encoding="utf-8")
+    server = subprocess.Popen(
+        [sys.executable, str(SUPPORT / "stub_model.py"), "--script", str(script_path), "--log", str(log), "--watch-stdin"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        port = int(server.stdout.readline())
+        yield f"http://127.0.0.1:{port}/v1", log
+    finally:
+        server.stdin.close()
+        server.stdout.close()
+        server.wait(timeout=10)
+
+
+class FlowTest(unittest.TestCase):
+    """A test with a folder of its own, which is the working directory and the home of every run."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="fathom-flow-")
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def run_fathom(self, *arguments, stdin="", timeout=60, env=None, cwd=None):
+        """Runs to the end; gives the CompletedProcess with text streams."""
+        return subprocess.run([FATHOM, *arguments], input=stdin, capture_output=True, text=True, timeout=timeout,
+                              errors="replace", cwd=cwd or self.folder, env=environment(self.folder, **(env or {})),
+                              check=False)
+
+    def expect(self, code, *arguments, **more):
+        """The same, and the exit code must be as said."""
+        done = self.run_fathom(*arguments, **more)
+        self.assertEqual(done.returncode, code, f"fathom {' '.join(arguments)}\n{done.stdout}\n{done.stderr}")
+        self.assertNotIn("Sanitizer", done.stderr)
+        return done
+
+    def start_fathom(self, *arguments, env=None, **popen):
+        """Starts without waiting; the process is killed at the end of the test."""
+        process = subprocess.Popen([FATHOM, *arguments], cwd=self.folder, env=environment(self.folder, **(env or {})),
+                                   **popen)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+
+        self.addCleanup(end)
+        return process
+
+    def stub(self, script):
+        """A scripted model server until the test ends; gives (base URL, path of its request log)."""
+        holder = tempfile.TemporaryDirectory(prefix="fathom-stub-", dir=self.folder)
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        return stack.enter_context(stub_model(script, holder.name))
+
+
+class Terminal:
+    """A program on a pseudo-terminal: what a person would see."""
+
+    def __init__(self, test, *arguments, columns=80, env=None, stdout=None):
+        self.master, slave = pty.openpty()
+        self.resize(columns)
+        variables = {"TERM": "xterm-256color"}
+        variables.update(env or {})
+        self.process = subprocess.Popen([FATHOM, *arguments], stdin=slave, stdout=stdout or slave, stderr=slave,
+                                        cwd=test.folder, env=environment(test.folder, **variables), start_new_session=True)
+        os.close(slave)
+        test.addCleanup(self.end)
+        self.output = b""
+
+    def resize(self, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def read_until(self, text, timeout=20):
+        """Reads until `text` was written; false when the program ended or the time is over before that."""
+        deadline = time.monotonic() + timeout
+        while text is None or text.encode() not in self.output:
+            ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                return False
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                return False
+            self.output += data
+        return True
+
+    def finish(self, timeout=20):
+        """Reads to the end; gives (exit code, everything that was written)."""
+        self.read_until(None, timeout)
+        return self.process.wait(timeout=timeout), self.output.decode("utf-8", "replace")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
