@@ -134,7 +134,7 @@ bool session_time_is_up(const struct session *session)
 
 static void wake_at(struct session *session, int64_t run_ms)
 {
-    session_push(session, EFFECT_WAKE, session_new_id(session))->wake_ms = run_ms;
+    session_push(session, EFFECT_WAKE, 0)->wake_ms = run_ms;
 }
 
 static void append_start(struct session *session)
@@ -238,7 +238,7 @@ static enum status dispatch(struct session *session, const struct event *event)
     return STATUS_OK;
 }
 
-/* Looks at the time after every event, so that what had come by then still counts. */
+/* Ends what the time allows no longer. */
 static void keep_time(struct session *session)
 {
     int64_t limit = session->config.limits.time_ms, end = limits_end_ms(&session->config.limits);
@@ -279,6 +279,10 @@ enum status session_handle(struct session *session, const struct event *event)
     if (session->calls.spent)
         session_calls_clear(session);
 
+    /* A reply or a result that comes in the last moment still counts. Not so a piece of a stream: how much of it would
+     * count would depend on how it was cut. */
+    if (event->kind == EVENT_DELTA)
+        keep_time(session);
     enum status status = dispatch(session, event);
     keep_time(session);
     return status;

@@ -151,7 +151,8 @@ struct notice {
 
 struct effect {
     enum effect_kind kind;
-    effect_id id; /* its own; for CANCEL the one to stop */
+    effect_id id; /* its own; for CANCEL the one to stop; 0 for WAKE and NOTIFY, which nothing answers and which the
+                     cuts of a stream may change */
     union {
         struct {
             bool forced; /* the answer is demanded */

@@ -258,16 +258,14 @@ void session_ask_next(struct session *session)
     generate(session);
 }
 
-/* The server found the prompt too long. What it takes is learnt if it said so; in any case the next prompt is smaller
- * than this one, and it demands the answer. */
+/* The server found the prompt too long. What it takes is learnt if it said so; in any case the next prompt is smaller than
+ * this one, and it demands the answer. */
 void session_prompt_refused(struct session *session, int64_t window)
 {
     session_learn_window(session, window);
-    int64_t prompt = token_meter_prompt(&session->meter);
-    bool said = window > 0 && session->too_long == 0;
-    int64_t limit = said ? prompt : prompt / 4 * 3;
-    if (session_prompt_limit(session) < limit)
-        limit = session_prompt_limit(session);
+    int64_t prompt = token_meter_prompt(&session->meter), limit = session_prompt_limit(session);
+    if (session->too_long > 0 || limit >= prompt) /* what it says does not explain the refusal */
+        limit = limit < prompt / 4 * 3 ? limit : prompt / 4 * 3;
     session->ceiling = limit;
     session->too_long++;
     if (session->too_long > MAX_REFUSED_PROMPTS) {

@@ -334,15 +334,18 @@ enum status session_calls_observe(struct session *session)
     if (calls->count == 0 || calls->spent)
         return STATUS_OK;
     struct observation *observations = mem_calloc(calls->count, sizeof *observations);
-    struct buf *last = &calls->items[calls->count - 1].notice;
-    if (session->words.len > 0) {
-        buf_add_text(last, last->len > 0 ? "\n\n" : "");
-        buf_add(last, buf_str(&session->words));
-        buf_reset(&session->words);
-    }
     for (size_t i = 0; i < calls->count; i++)
         observations[i] = (struct observation){buf_str(&calls->items[i].text), buf_str(&calls->items[i].notice)};
+    struct str *last = &observations[calls->count - 1].notice;
+    struct buf notice; /* effects still borrow the call's own */
+    buf_init(&notice, BUF_UNBOUNDED);
+    buf_add(&notice, *last);
+    buf_add_text(&notice, last->len > 0 && session->words.len > 0 ? "\n\n" : "");
+    buf_add(&notice, buf_str(&session->words));
+    *last = buf_str(&notice);
     enum status status = transcript_append_observations(session->transcript, observations, calls->count);
+    buf_reset(&session->words);
+    buf_finish(&notice);
     free(observations);
     calls->spent = true;
     if (status == STATUS_OK)

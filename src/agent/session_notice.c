@@ -5,7 +5,7 @@
 
 struct notice *session_notify(struct session *session, enum notice_kind kind, struct str text)
 {
-    struct notice *notice = &session_push(session, EFFECT_NOTIFY, session_new_id(session))->notice;
+    struct notice *notice = &session_push(session, EFFECT_NOTIFY, 0)->notice;
     notice->kind = kind;
     notice->round = session->announced_round;
     notice->model_calls = session->result.model_calls;

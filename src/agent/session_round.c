@@ -230,11 +230,11 @@ static void drop(struct session *session, enum ending ending, enum finish_reason
     session->notice_due = session->dropped == (session->config.limits.answer_tries + 1) / 2;
 }
 
-/* The text outside thought and calls of a reply that was to be the answer but is not marked as one. `no_template`: not
- * even the thought that the server's template is known to open is taken for granted. */
-static struct buf plain_reply(struct session *session, enum tag_end end, bool no_template)
+/* The text outside thought and calls of a reply that was to be the answer but is not marked as one, or not to its end.
+ * `no_template`: not even the thought that the server's template is known to open is taken for granted. */
+static struct buf plain_reply(struct session *session, bool no_template)
 {
-    struct completion_options options = {.parser = parser_options(session), .end = end};
+    struct completion_options options = {.parser = parser_options(session), .end = TAG_END_STOP};
     if (no_template)
         options.parser.thought_open = false;
     struct str text = str_slice(buf_str(&session->round.text), 0, tag_parser_outcome(session->round.parser)->length);
@@ -250,8 +250,7 @@ static struct buf plain_reply(struct session *session, enum tag_end end, bool no
 static void judge_forced(struct session *session, enum ending ending, const struct generation_end *end)
 {
     bool last_try = ++session->forced_tries >= MAX_FORCED_TRIES;
-    enum tag_end how = tag_end_of(ending, end->reason);
-    struct buf plain = plain_reply(session, how, last_try && how == TAG_END_STOP);
+    struct buf plain = plain_reply(session, last_try && tag_end_of(ending, end->reason) == TAG_END_STOP);
     bool usable = plain.len > 0 && (ending != ENDED_REPEATED || last_try);
     if (usable) {
         accept_text(session, tag_parser_outcome(session->round.parser)->length, end->usage.completion);
@@ -394,7 +393,7 @@ void session_round_salvage(struct session *session)
     if (round->answer) {
         session_predict(session, str_make(round->answer, round->answer_len), true);
     } else if (session->state == SESSION_FORCING) {
-        struct buf plain = plain_reply(session, TAG_END_BROKEN, false);
+        struct buf plain = plain_reply(session, false);
         session_predict(session, buf_str(&plain), false);
         buf_finish(&plain);
     }

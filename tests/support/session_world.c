@@ -74,6 +74,21 @@ static uint64_t hash_str(uint64_t hash, struct str s)
     return hash;
 }
 
+/* By the estimate, without what a template adds. */
+static int64_t count_prompt(const struct prompt_view *view)
+{
+    struct buf text;
+    int64_t tokens = 0;
+    buf_init(&text, BUF_UNBOUNDED);
+    for (size_t i = 0; i < view->count; i++) {
+        buf_reset(&text);
+        assert_int_equal(json_unescape(&text, view->messages[i].wire), STATUS_OK);
+        tokens += token_estimate_text(buf_str(&text));
+    }
+    buf_finish(&text);
+    return tokens;
+}
+
 static void take_generate(struct world *world, const struct effect *effect)
 {
     const struct prompt_view *view = session_prompt(world->session);
@@ -88,6 +103,7 @@ static void take_generate(struct world *world, const struct effect *effect)
         hash = hash_str(hash_str(hash, view->messages[i].wire), STR("|"));
     }
     assert_int_equal(view->messages[view->count - 1].role, MESSAGE_USER);
+    world->prompt_tokens = count_prompt(view);
     assert_true(effect->generate.max_tokens > 0);
     if (world->forced)
         assert_true(effect->generate.forced); /* nothing leads back from the demand */
@@ -137,7 +153,6 @@ static void take_notice(struct world *world, const struct notice *notice)
 {
     world->n_notices[notice->kind]++;
     world->context_limit = notice->context_limit;
-    world->context_tokens = notice->context_tokens;
     if (notice->kind == NOTICE_THINK) {
         buf_add(&world->thought, notice->text);
         return;
@@ -356,6 +371,12 @@ char *world_text(int64_t tokens)
         buf_add_char(&text, i % 12 == 11 ? '\n' : ' ');
     }
     return buf_take(&text);
+}
+
+void assert_begins(const char *text, const char *prefix)
+{
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        fail_msg("\"%.2000s\" does not begin with \"%s\"", text, prefix);
 }
 
 void assert_contains(const char *text, const char *part)

@@ -50,7 +50,7 @@ struct world {
     struct buf last_notice[NOTICE_RUN_FINISHED + 1]; /* the text of the last of each kind */
     struct buf log;                                  /* all effects but thought, which follows the cuts of the stream */
     struct buf thought;
-    int64_t context_tokens; /* of the last notice */
+    int64_t prompt_tokens; /* of the last prompt, by the estimate, without what a template adds */
 };
 
 /* Loads the profile and the tools; limits and profile are protocol.md's. */
@@ -88,6 +88,7 @@ size_t world_running(const struct world *world);
 /* A text of about `tokens` tokens by the estimate, lines of English words. The caller frees. */
 char *world_text(int64_t tokens);
 
+void assert_begins(const char *text, const char *prefix);
 void assert_contains(const char *text, const char *part);
 void assert_lacks(const char *text, const char *part);
 
