@@ -287,7 +287,7 @@ const struct cli_command cli_ask = {
         "The exit code is 0 with an answer, 1 without one, 2 for wrong usage or configuration, and 130 after Ctrl-C, "
         "which ends the run in order; a second Ctrl-C ends it at once.",
     .examples = "  fathom ask \"Which system call replaces vfork, and why?\" --corpus manuals.db\n"
-                "  fathom ask \"Who discovered argon?\" --base-url http://127.0.0.1:8000/v1 --model qwen3-8b\n"
+                "  fathom ask \"Who discovered argon?\" --base-url http://127.0.0.1:8000/v1\n"
                 "  fathom ask - --json --output result.json < question.txt",
     .options = options,
     .n_options = sizeof options / sizeof options[0],

@@ -31,7 +31,7 @@ const struct cli_command cli_visit = {
              "when no "
              "page could be read.",
     .examples = "  fathom visit https://example.org/ --goal \"who runs this site\"\n"
-                "  fathom visit corpus://man/man2/vfork.2 --goal \"what vfork shares\" --corpus manuals.db",
+                "  fathom visit corpus://man2/vfork.2 --goal \"what it shares\" --corpus manuals.db",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .groups = OPTION_GROUPS_ALL,

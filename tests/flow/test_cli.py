@@ -249,8 +249,8 @@ class Interrupt(FlowTest):
 
 class OnATerminal(FlowTest):
     def test_live_line_and_answer(self):
-        script = {"replies": [{"text": "<think>" + "Let me see. " * 60 + "</think><answer>Forty-two.</answer>",
-                               "delay_ms": 60}]}
+        thought = " ".join(f"Step {n} of {n * n}." for n in range(40))
+        script = {"replies": [{"text": f"<think>{thought}</think><answer>Forty-two.</answer>", "delay_ms": 60}]}
         url, _ = self.stub(script)
         terminal = Terminal(self, "ask", "x", "--base-url", url, *NO_SEARCH, columns=60)
         self.assertTrue(terminal.read_until("tokens"))

@@ -91,10 +91,9 @@ class FlowTest(unittest.TestCase):
 
     def stub(self, script):
         """A scripted model server until the test ends; gives (base URL, path of its request log)."""
-        holder = tempfile.TemporaryDirectory(prefix="fathom-stub-", dir=self.folder)
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
-        return stack.enter_context(stub_model(script, holder.name))
+        return stack.enter_context(stub_model(script, tempfile.mkdtemp(prefix="stub-", dir=self.folder)))
 
 
 class Terminal:
