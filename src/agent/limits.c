@@ -54,11 +54,20 @@ int64_t limits_prompt(const struct session_limits *limits, int64_t profile_cap)
     return smaller(limits->context_tokens, room);
 }
 
+int64_t limits_forced_prompt(const struct session_limits *limits)
+{
+    return smaller(limits->context_tokens, limits_window(limits) - SESSION_WINDOW_RESERVE);
+}
+
+bool limits_may_begin(const struct session_limits *limits, int64_t prompt)
+{
+    return prompt + LIMITS_SMALLEST_COMPLETION <= limits_forced_prompt(limits);
+}
+
 int64_t limits_grown_completion(const struct session_limits *limits, int64_t profile_cap, int64_t prompt, int doublings)
 {
-    int64_t cap = limits_completion(limits, profile_cap);
-    int64_t room = limits_window(limits) - prompt - SESSION_WINDOW_RESERVE;
-    return larger(cap, smaller(doubled(cap, doublings), room));
+    int64_t cap = doubled(limits_completion(limits, profile_cap), doublings);
+    return larger(1, smaller(cap, limits_window(limits) - prompt - SESSION_WINDOW_RESERVE));
 }
 
 int64_t limits_forced_completion(const struct session_limits *limits, int64_t profile_cap, int64_t prompt,

@@ -11,6 +11,7 @@
 #ifndef FATHOM_AGENT_LIMITS_H
 #define FATHOM_AGENT_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/config.h"
@@ -25,8 +26,16 @@ int64_t limits_completion(const struct session_limits *limits, int64_t profile_c
 /* What a prompt may take. Not positive when the window has no room for more than a forced answer. */
 int64_t limits_prompt(const struct session_limits *limits, int64_t profile_cap);
 
+/* What the prompt of the forced answer may take: no completion follows it, so it may reach into the room of one. */
+int64_t limits_forced_prompt(const struct session_limits *limits);
+
+/* Whether a run may begin although its first prompt is above limits_prompt, as in a tiny window: there is room for a
+ * completion of LIMITS_SMALLEST_COMPLETION, an observation of some size and the forced answer. */
+bool limits_may_begin(const struct session_limits *limits, int64_t prompt);
+#define LIMITS_SMALLEST_COMPLETION 1024
+
 /* The completion cap behind a prompt of `prompt` tokens after `doublings` completions were cut inside thought: doubled
- * that often, as far as the window allows, never below limits_completion. */
+ * that often, as far as the window allows. limits_completion where nothing was cut, or less in a tiny window. */
 int64_t limits_grown_completion(const struct session_limits *limits, int64_t profile_cap, int64_t prompt,
                                 int doublings);
 

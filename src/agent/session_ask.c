@@ -129,6 +129,19 @@ static enum prompt_id demand_prompt(enum termination reason)
     return PROMPT_DEMAND_CALLS;
 }
 
+/* What the prompt of the forced answer may take. */
+static int64_t forced_target(const struct session *session)
+{
+    return session->too_long > 0 ? session->ceiling : limits_forced_prompt(&session->config.limits);
+}
+
+static bool context_is_full(const struct session *session)
+{
+    int64_t prompt = token_meter_prompt(&session->meter);
+    bool begins = session->result.rounds == 0 && limits_may_begin(&session->config.limits, prompt);
+    return session->too_long > 0 || (prompt > session_prompt_limit(session) && !begins);
+}
+
 /* Which limit, if any, makes the next completion the last. Where several are reached at once, the one that leaves the
  * least choice is named. */
 static bool limit_reached(const struct session *session, enum termination *reason)
@@ -140,18 +153,13 @@ static bool limit_reached(const struct session *session, enum termination *reaso
         *reason = TERMINATION_BUDGET;
     else if (session->result.rounds + 1 >= limits->max_calls)
         *reason = TERMINATION_CALL_LIMIT;
-    else if (session->too_long > 0 || token_meter_prompt(&session->meter) > session_prompt_limit(session))
+    else if (context_is_full(session))
         *reason = TERMINATION_TOKEN_LIMIT;
     else if (session->dropped >= limits->answer_tries)
         *reason = TERMINATION_STUCK;
     else
         return false;
     return true;
-}
-
-static int64_t prompt_target(const struct session *session)
-{
-    return session->too_long > 0 ? session->ceiling : session_prompt_limit(session);
 }
 
 /* Demands the answer: from here on the only completion that counts is the answer. */
@@ -162,7 +170,7 @@ static void force(struct session *session, enum termination reason)
     const struct prompt_value values[] = {{"question", session->question_str}};
     struct str text = session_render(session, demand_prompt(reason), values, 1, &demand);
     if (session->profile->demand != DEMAND_REPLACE)
-        fit_last(session, prompt_target(session) - token_meter_count(&session->meter, text));
+        fit_last(session, forced_target(session) - token_meter_count(&session->meter, text));
     put_into_last(session, text, session->profile->demand);
     buf_finish(&demand);
     session->forced_by = reason;
@@ -247,7 +255,7 @@ void session_ask_next(struct session *session)
     enum termination reason;
     if (session->state == SESSION_FORCING) {
         if (session->too_long > 0)
-            fit_last(session, prompt_target(session));
+            fit_last(session, forced_target(session));
     } else {
         session->state = SESSION_GENERATING;
         if (session->notice_due && !limit_reached(session, &reason))
@@ -258,8 +266,8 @@ void session_ask_next(struct session *session)
     generate(session);
 }
 
-/* The server found the prompt too long. What it takes is learnt if it said so; in any case the next prompt is smaller than
- * this one, and it demands the answer. */
+/* The server found the prompt too long. What it takes is learnt if it said so; in any case the next prompt is smaller
+ * than this one, and it demands the answer. */
 void session_prompt_refused(struct session *session, int64_t window)
 {
     session_learn_window(session, window);

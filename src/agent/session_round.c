@@ -230,8 +230,9 @@ static void drop(struct session *session, enum ending ending, enum finish_reason
     session->notice_due = session->dropped == (session->config.limits.answer_tries + 1) / 2;
 }
 
-/* The text outside thought and calls of a reply that was to be the answer but is not marked as one, or not to its end.
- * `no_template`: not even the thought that the server's template is known to open is taken for granted. */
+/* The answer of a reply that was to be one but does not say so to its end: an answer that was begun, else the text
+ * outside thought and calls. `no_template`: not even the thought that the server's template is known to open is taken
+ * for granted. */
 static struct buf plain_reply(struct session *session, bool no_template)
 {
     struct completion_options options = {.parser = parser_options(session), .end = TAG_END_STOP};
@@ -239,9 +240,13 @@ static struct buf plain_reply(struct session *session, bool no_template)
         options.parser.thought_open = false;
     struct str text = str_slice(buf_str(&session->round.text), 0, tag_parser_outcome(session->round.parser)->length);
     struct buf plain;
-    buf_init(&plain, MAX_COMPLETION_BYTES);
-    if (completion_plain_text(text, &options, &plain) != STATUS_OK)
+    json_t *read = NULL;
+    buf_init(&plain, BUF_UNBOUNDED); /* part of a text that has a cap */
+    if (completion_to_json(text, &options, &read, NULL) == STATUS_OK)
+        buf_add(&plain, json_get_str(read, "answer"));
+    if (plain.len == 0 && completion_plain_text(text, &options, &plain) != STATUS_OK)
         buf_reset(&plain);
+    json_decref(read);
     return plain;
 }
 

@@ -89,7 +89,23 @@ static void limits__double_a_completion_as_far_as_the_window_allows(void **state
     assert_int_equal(limits_grown_completion(&limits, 10000, 20000, 1), 20000);
     assert_int_equal(limits_grown_completion(&limits, 10000, 20000, 2), 40000);
     assert_int_equal(limits_grown_completion(&limits, 10000, 20000, 60), 131072 - 20000 - 4608);
-    assert_int_equal(limits_grown_completion(&limits, 10000, 116464, 3), 10000); /* never less than without */
+    assert_int_equal(limits_grown_completion(&limits, 10000, 116464, 3), 10000); /* nothing left to grow into */
+    limits.window_tokens = 8192;
+    assert_int_equal(limits_grown_completion(&limits, 10000, 1500, 0), 2048);
+    assert_int_equal(limits_grown_completion(&limits, 10000, 2000, 0), 1584); /* a tiny window, already full */
+    assert_int_equal(limits_grown_completion(&limits, 10000, 9000, 0), 1);
+}
+
+static void limits__let_a_run_begin_in_a_tiny_window(void **state)
+{
+    (void)state;
+    struct session_limits limits;
+    session_limits_init(&limits);
+    assert_int_equal(limits_forced_prompt(&limits), 112640);
+    limits.window_tokens = 8192;
+    assert_int_equal(limits_forced_prompt(&limits), 3584);
+    assert_true(limits_may_begin(&limits, 2560));
+    assert_false(limits_may_begin(&limits, 2561));
 }
 
 static void ledger__sums_by_role_and_ignores_the_unknown(void **state)
@@ -218,6 +234,7 @@ int main(void)
         cmocka_unit_test(limits__share_out_a_window),
         cmocka_unit_test(limits__give_the_forced_answer_what_is_left),
         cmocka_unit_test(limits__double_a_completion_as_far_as_the_window_allows),
+        cmocka_unit_test(limits__let_a_run_begin_in_a_tiny_window),
         cmocka_unit_test(ledger__sums_by_role_and_ignores_the_unknown),
         cmocka_unit_test(ledger__knows_the_cost_only_where_there_are_prices),
         cmocka_unit_test(sources__keep_each_page_once_in_order),
