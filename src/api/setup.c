@@ -158,14 +158,6 @@ void setup_interrupt(struct setup *setup)
     loop_stop(setup->loop);
 }
 
-static void say_profile(struct setup *setup)
-{
-    const struct model_client *agent = setup->models[MODEL_AGENT];
-    if (setup->profile_by_model && agent != NULL && agent->model != NULL && !agent->builtin)
-        setup_say(setup, "Profile %s, by the model's name %s (--profile chooses another).", setup->profile->name,
-                  agent->model);
-}
-
 enum status setup_prepare(struct setup *setup, struct error *error)
 {
     struct setup_private *private = setup->private;
@@ -184,7 +176,6 @@ enum status setup_prepare(struct setup *setup, struct error *error)
     status = setup_load_profile(setup, agent != NULL ? agent->model : config_text(setup->config, OPTION_MODEL), error);
     if (status != STATUS_OK)
         return status;
-    say_profile(setup);
     if (private->needs_search)
         setup_say(setup,
                   "There is nothing to search in, so every search will fail. Give a local corpus (--corpus FILE.db, "

@@ -103,8 +103,8 @@ static void say_start(struct ask *ask)
     buf_init(&tools, BUF_UNBOUNDED);
     for (size_t i = 0; i < ask->setup->n_tools; i++)
         buf_addf(&tools, "%s%s", i > 0 ? ", " : "", ask->setup->tools[i]->signature->name);
-    cli_say(ask->cli, "Model %s; profile %s; tools %s.", agent->name, ask->setup->profile->name,
-            tools.len > 0 ? tools.data : "none");
+    cli_say(ask->cli, "Model %s; profile %s%s; tools %s.", agent->name, ask->setup->profile->name,
+            ask->setup->profile_by_model ? " (by the model's name)" : "", tools.len > 0 ? tools.data : "none");
     buf_finish(&tools);
 }
 
@@ -197,8 +197,9 @@ static void say_end(struct ask *ask)
         cli_fail(ask->cli, "no answer was found (%s)", termination);
     struct buf line;
     buf_init(&line, BUF_UNBOUNDED);
-    buf_addf(&line, "Ended by %s after %lld rounds, %lld model calls, %.1f s; %lld tokens in, %lld out", termination,
-             (long long)json_get_int(ask->result, "rounds", 0), (long long)json_get_int(ask->result, "model_calls", 0),
+    long long rounds = json_get_int(ask->result, "rounds", 0), calls = json_get_int(ask->result, "model_calls", 0);
+    buf_addf(&line, "Ended by %s after %lld round%s, %lld model call%s, %.1f s; %lld tokens in, %lld out", termination,
+             rounds, rounds == 1 ? "" : "s", calls, calls == 1 ? "" : "s",
              (double)json_get_int(ask->result, "elapsed_ms", 0) / 1000, (long long)json_get_int(tokens, "prompt", 0),
              (long long)json_get_int(tokens, "completion", 0));
     if (json_is_number(cost))
