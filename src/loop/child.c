@@ -96,21 +96,21 @@ static void end(struct child *child, enum status status, const char *what)
 static void exited(uv_process_t *process, int64_t exit_status, int signal_number)
 {
     struct child *child = process->data;
+    struct child_result *result = &child->result;
     child->running = false;
-    child->result.exit_code = signal_number ? -1 : (int)exit_status;
-    child->result.signal_number = signal_number;
+    result->exit_code = signal_number ? -1 : (int)exit_status;
+    result->signal_number = signal_number;
     kill_group(child);
-    if (!child->ended && signal_number) {
-        child->ended = true;
-        child->result.status = error_set(&child->result.error, STATUS_IO, "%s was ended by signal %d (%s)",
-                                         child->program, signal_number, strsignal(signal_number));
-    }
     uv_close((uv_handle_t *)process, handle_closed);
     close_pipe(child, STDIN);
-    if (child->result.status != STATUS_OK)
+    if (child->ended) {
         close_pipes(child);
-    else
-        loop_timer_start(child->timer, DRAIN_MS);
+        return;
+    }
+    loop_timer_start(child->timer, DRAIN_MS); /* its last words may still be in the pipes */
+    if (signal_number)
+        result->status = error_set(&result->error, STATUS_IO, "%s was ended by signal %d (%s)", child->program,
+                                   signal_number, strsignal(signal_number));
 }
 
 static void time_over(void *user)
@@ -198,11 +198,14 @@ static int spawn(struct child *child, const struct child_options *options)
         stdio[i].flags = theirs[i] < 0 ? UV_IGNORE : UV_INHERIT_FD;
         stdio[i].data.fd = theirs[i];
     }
+    char **arguments, **environment; /* libuv does not write to them */
+    memcpy(&arguments, &options->argv, sizeof arguments);
+    memcpy(&environment, &options->environment, sizeof environment);
     uv_process_options_t how = {
         .exit_cb = exited,
         .file = options->argv[0],
-        .args = (char **)(uintptr_t)options->argv, /* libuv does not write to them */
-        .env = (char **)(uintptr_t)options->environment,
+        .args = arguments,
+        .env = environment,
         .cwd = options->directory,
         .flags = UV_PROCESS_DETACHED,
         .stdio_count = N_PIPES,

@@ -138,7 +138,8 @@ void loop_destroy(struct loop *loop)
         loop_on_signal(loop, first->handle.signum, NULL, NULL);
     }
     uv_walk(&loop->uv, close_leftover, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
+        ; /* a stop that nobody has heeded yet cuts the first one short */
     must(uv_loop_close(&loop->uv), "closing the event loop");
     pthread_mutex_lock(&loop->posted_lock); /* a thread that posted last may still be on its way out */
     pthread_mutex_unlock(&loop->posted_lock);

@@ -74,8 +74,8 @@ typedef bool (*http_headers_fn)(void *user, const struct http_response *head);
 /* More of the decoded body, in any cut. Borrowed until the callback returns. */
 typedef void (*http_data_fn)(void *user, struct str data);
 
-/* Whether a guarded request may go to `url`: asked before the request and before each redirect, with the absolute URL
- * without user and password. STATUS_OK, or the status and error that the request shall end with. */
+/* Whether a request may go to `url`: asked before the request and before each redirect, with the absolute URL without
+ * user and password. STATUS_OK, or the status and error that the request shall end with. */
 typedef enum status (*http_check_fn)(void *user, const char *url, struct error *error);
 
 typedef void (*http_done_fn)(void *user, struct http_response *response);
@@ -116,6 +116,7 @@ struct http_timing {
  * STATUS_NETWORK   no such host, no connection, it broke, it does not speak HTTP, or more than max_redirects
  * STATUS_TIMEOUT   one of the time-outs
  * STATUS_TOO_BIG   max_body was passed; body holds the beginning
+ * STATUS_IO        the reader gave nothing, or this process has no descriptors left
  * STATUS_CANCELED  http_request_cancel or http_client_destroy */
 struct http_response {
     enum status status;

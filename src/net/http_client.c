@@ -14,7 +14,8 @@
  * tokens in each. */
 enum { SET_BUSY, SET_CALM };
 
-#define SWEEP_SIZE    512
+#define SWEEP_SIZE    256
+#define SWEEP_LIMIT   4096
 #define CALM_FROM     8  /* ready sockets in one sweep from which on the set rests */
 #define CALM_PER_MS   8  /* a millisecond of rest for so many */
 #define CALM_LIMIT_MS 25 /* nobody notices a token that is this late */
@@ -136,36 +137,39 @@ static struct epoll_event describe(const struct http_lane *lane, curl_socket_t s
     return event;
 }
 
+/* Puts a socket into a set, or changes what it waits for there. A number that was closed and given out again behind our
+ * back is not where it was left. */
+static void put(struct http_set *set, curl_socket_t socket, struct epoll_event event, bool is_in)
+{
+    if (epoll_ctl(set->epoll, is_in ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) == 0)
+        return;
+    if (errno == EEXIST || errno == ENOENT)
+        epoll_ctl(set->epoll, is_in ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+}
+
 /* `socket_data` remembers the set that the socket is in, as a pointer to it. */
 static int socket_wanted(CURL *easy, curl_socket_t socket, int what, void *user, void *socket_data)
 {
     (void)easy;
     struct http_lane *lane = user;
-    struct http_set *now = socket_data, *next = NULL;
+    struct http_set *old = socket_data, *new = NULL;
     if (what != CURL_POLL_REMOVE)
-        next = &lane->client->sets[what & CURL_POLL_OUT ? SET_BUSY : SET_CALM];
-    struct epoll_event event = describe(lane, socket, what);
-    if (now && now != next) {
-        epoll_ctl(now->epoll, EPOLL_CTL_DEL, socket, NULL); /* fails when the socket was closed: it is gone by itself */
-        now = NULL;
-    }
-    if (next && now)
-        epoll_ctl(next->epoll, EPOLL_CTL_MOD, socket, &event);
-    else if (next && epoll_ctl(next->epoll, EPOLL_CTL_ADD, socket, &event) != 0 && errno == EEXIST)
-        epoll_ctl(next->epoll, EPOLL_CTL_MOD, socket, &event);
-    if (next != socket_data && next)
-        curl_multi_assign(lane->multi, socket, next);
+        new = &lane->client->sets[what & CURL_POLL_OUT ? SET_BUSY : SET_CALM];
+    if (old && old != new)
+        epoll_ctl(old->epoll, EPOLL_CTL_DEL, socket, NULL); /* fails when the socket was closed: it is gone by itself */
+    if (new)
+        put(new, socket, describe(lane, socket, what), old == new);
+    if (new &&old != new)
+        curl_multi_assign(lane->multi, socket, new);
     return 0;
 }
 
-/* Serves every ready socket of a set. Returns how many there were. */
-static int sweep(struct http_set *set)
+/* Serves some ready sockets of a set. Returns how many there were. */
+static int serve_some(struct http_set *set)
 {
     struct http_client *client = set->client;
     struct epoll_event events[SWEEP_SIZE];
     int count = epoll_wait(set->epoll, events, SWEEP_SIZE, 0);
-    if (count <= 0)
-        return 0;
     for (int i = 0; i < count; i++) {
         /* A socket served earlier in this sweep may have closed this one, and its number may already name a new one.
          * Curl ignores unknown numbers, and finds a new socket not ready. */
@@ -177,9 +181,20 @@ static int sweep(struct http_set *set)
         int running;
         curl_multi_socket_action(lane->multi, socket, what, &running);
     }
-    for (int i = 0; i < N_TRAFFIC; i++)
-        collect(&client->lanes[i]);
     return count;
+}
+
+/* Serves the ready sockets of a set. Returns how many there were. */
+static int sweep(struct http_set *set)
+{
+    int total = 0, count;
+    do {
+        count = serve_some(set);
+        total += count;
+    } while (count == SWEEP_SIZE && total < SWEEP_LIMIT);
+    for (int i = 0; i < N_TRAFFIC && total > 0; i++)
+        collect(&set->client->lanes[i]);
+    return total;
 }
 
 static void sweep_busy(void *user, int events)

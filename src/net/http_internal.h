@@ -95,6 +95,7 @@ struct http_request {
     bool redirected;    /* the response names another place */
     bool refused;       /* by the guard, on a connection that stood already */
     int sockets_refused, sockets_opened;
+    bool no_descriptors;   /* left for a socket */
     uint64_t sent;         /* bytes of the reader */
     size_t header_bytes;   /* of all heads of this hop */
     uint64_t ignored_body; /* bytes of a redirect's body */

@@ -154,6 +154,8 @@ static enum status decide(struct http_request *request)
                          request->response.body.cap);
     if (request->headers_too_big)
         return say(request, STATUS_TOO_BIG, "sent more headers than anybody needs");
+    if (request->no_descriptors && request->result == CURLE_COULDNT_CONNECT)
+        return say(request, STATUS_IO, "cannot be reached: too many files and connections are open (ulimit -n)");
     if (request->reader_failed)
         return say(request, STATUS_IO, "did not get the request: its body could not be read");
     if (request->result == CURLE_OK && !request->head_complete) /* curl takes a head without its end for a whole one */

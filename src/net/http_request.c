@@ -14,6 +14,7 @@ static void forget_hop(struct http_request *request)
     request->result = CURLE_OK;
     request->head_complete = request->streaming = request->redirected = false;
     request->sockets_refused = request->sockets_opened = 0;
+    request->no_descriptors = false;
     request->sent = 0;
     request->header_bytes = 0;
     request->ignored_body = 0;
@@ -67,6 +68,19 @@ static void name_target(struct http_request *request, const struct url *url)
     request->response.effective_url = request->effective_url;
 }
 
+/* Puts the URL into the form in which it is sent. */
+static enum status write_url(struct http_request *request)
+{
+    char *url = NULL;
+    if (request->guarded) /* what is in front of an @ is there to deceive */
+        url = mem_strdup(request->effective_url);
+    else if (url_join((struct str){0}, str_of(request->url), &url, &request->response.error) != STATUS_OK)
+        return STATUS_INVALID;
+    free(request->url);
+    request->url = url;
+    return STATUS_OK;
+}
+
 /* Begins the hop to request->url. Sets the response's status when that cannot be done. */
 static void start_hop(struct http_request *request)
 {
@@ -78,17 +92,14 @@ static void start_hop(struct http_request *request)
     if (response->status != STATUS_OK)
         return;
     name_target(request, &url);
-    if (strcmp(url.scheme, "http") != 0 && strcmp(url.scheme, "https") != 0) {
+    if (strcmp(url.scheme, "http") != 0 && strcmp(url.scheme, "https") != 0)
         response->status = error_set(&response->error, STATUS_REFUSED, "%s: only http and https addresses are fetched",
                                      request->effective_url);
-    } else if (request->check) {
+    if (response->status == STATUS_OK && request->check)
         response->status = request->check(request->user, request->effective_url, &response->error);
-    }
+    if (response->status == STATUS_OK)
+        response->status = write_url(request);
     if (response->status == STATUS_OK) {
-        if (request->guarded) { /* what is in front of an @ is there to deceive */
-            free(request->url);
-            request->url = mem_strdup(request->effective_url);
-        }
         http_transfer_prepare(request, url.host);
         connect_hop(request, url.host);
     }

@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,9 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
         return CURL_SOCKET_BAD;
     }
     request->sockets_opened++;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int opened = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    request->no_descriptors = opened < 0 && (errno == EMFILE || errno == ENFILE);
+    return opened;
 }
 
 /* Comes before each request is sent, also on a connection that is used again. */

@@ -8,22 +8,23 @@
 int64_t retry_delay_ms(unsigned tries, int64_t retry_after_ms, double chance)
 {
     if (retry_after_ms >= 0) {
-        int64_t spread = retry_after_ms / 10 < 1000 ? retry_after_ms / 10 : 1000;
-        return retry_after_ms + (int64_t)((double)spread * chance);
+        double tenth = (double)retry_after_ms / 10;
+        return retry_after_ms + (int64_t)((tenth < 1000 ? tenth : 1000) * chance);
     }
     int64_t delay = RETRY_BASE_MS;
     for (unsigned i = 1; i < tries && delay < RETRY_CAP_MS; i++)
         delay *= 2;
     if (delay > RETRY_CAP_MS)
         delay = RETRY_CAP_MS;
-    return delay / 2 + (int64_t)((double)(delay - delay / 2) * chance);
+    return (int64_t)((double)delay * (0.5 + chance / 2));
 }
 
 static int month_number(const char *name)
 {
-    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     for (int i = 0; i < 12; i++)
-        if (strncmp(name, names + 3 * i, 3) == 0)
+        if (strcmp(name, names[i]) == 0)
             return i;
     return -1;
 }

@@ -11,7 +11,7 @@
 
 #define RETRY_BASE_MS      1000
 #define RETRY_CAP_MS       30000
-#define RETRY_AFTER_MAX_MS (10 * 60 * 1000)
+#define RETRY_AFTER_MAX_MS 600000 /* ten minutes */
 
 /* The wait before try number `tries` + 1, when `tries` (>= 1) have failed: 1 s, doubled for each further failure, at
  * most 30 s; half of it is fixed, the other half is scaled by `chance` in [0, 1), so that many clients do not come

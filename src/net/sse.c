@@ -88,25 +88,23 @@ static enum status take_line(struct sse_parser *parser, struct str line)
     return take_field(parser, name, value);
 }
 
-/* Leaves the byte order mark out that may open the stream. Returns false while it cannot tell yet. */
-static bool skip_mark(struct sse_parser *parser, struct str *bytes)
+/* Leaves the byte order mark out that may open the stream; until it is known not to be one, it stands in `line`, where
+ * it begins the first line otherwise. */
+static void skip_mark(struct sse_parser *parser, struct str *bytes)
 {
     static const char mark[3] = "\xEF\xBB\xBF";
-    while (!parser->bom_checked) {
+    while (!parser->bom_checked && bytes->len > 0) {
+        bool matches = bytes->data[0] == mark[parser->line.len];
+        if (!matches || buf_append_char(&parser->line, bytes->data[0]) != STATUS_OK) {
+            parser->bom_checked = true;
+            return;
+        }
+        *bytes = str_slice(*bytes, 1, bytes->len);
         if (parser->line.len == sizeof mark) {
             buf_reset(&parser->line);
             parser->bom_checked = true;
-        } else if (bytes->len == 0) {
-            return false;
-        } else if (bytes->data[0] != mark[parser->line.len]) {
-            parser->bom_checked = true; /* what matched so far begins the first line */
-        } else if (buf_append_char(&parser->line, bytes->data[0]) != STATUS_OK) {
-            parser->bom_checked = true; /* a cap below three bytes */
-        } else {
-            *bytes = str_slice(*bytes, 1, bytes->len);
         }
     }
-    return true;
 }
 
 static size_t find_line_end(struct str bytes)
@@ -139,8 +137,7 @@ static enum status take_next(struct sse_parser *parser, struct str *bytes)
 
 enum status sse_parser_feed(struct sse_parser *parser, struct str bytes)
 {
-    if (!skip_mark(parser, &bytes))
-        return parser->error;
+    skip_mark(parser, &bytes);
     while (bytes.len > 0 && parser->error == STATUS_OK && !parser->stopped) {
         if (parser->after_cr && bytes.data[0] == '\n') {
             parser->after_cr = false;

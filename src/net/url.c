@@ -11,7 +11,8 @@
 
 static enum status not_a_url(struct error *error, struct str text, const char *why)
 {
-    return error_set(error, STATUS_INVALID, "\"%.*s\" is no usable URL: %s", STR_ARG(str_slice(text, 0, 200)), why);
+    error_set(error, STATUS_INVALID, "\"%.*s\" is no usable URL: %s", STR_ARG(str_slice(text, 0, 200)), why);
+    return STATUS_INVALID;
 }
 
 /* A fresh copy of one part, in memory of ours; NULL when absent. */

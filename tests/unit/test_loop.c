@@ -130,7 +130,8 @@ static void loop__a_turn_does_not_wait(void **state)
 {
     loop_turn(*state);
     loop_stop(*state);
-    loop_run(*state); /* the stop came before it */
+    loop_run(*state);  /* the stop came before it */
+    loop_stop(*state); /* and one that nobody heeds */
 }
 
 /* ---- timers ---- */
