@@ -223,6 +223,7 @@ enum status openai_client_create(const struct openai_options *options, struct mo
                                          .window = openai_window,
                                          .destroy = openai_destroy};
     client->loop = options->loop;
+    client->calls_end = &client->calls;
     client->http = options->http;
     client->options = *options;
     fill_defaults(&client->options);

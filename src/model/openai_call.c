@@ -60,8 +60,7 @@ static void call_end(void *user)
     struct model_handlers handlers = call->handlers;
     call->result.served_model = call->served_model;
     *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
+    *(call->next ? &call->next->link : &call->client->calls_end) = call->link;
     handlers.done(call->user, &call->result);
     loop_timer_destroy(call->timer);
     loop_timer_destroy(call->deadline);
@@ -154,11 +153,9 @@ struct model_call *openai_start(struct model_client *base, const struct model_re
         call->request.session = ++client->next_round_robin | (1ULL << 63);
     call->marks = mem_calloc(client->n_endpoints, sizeof *call->marks);
     call->result.usage = (struct usage){-1, -1, -1, -1};
-    call->next = client->calls;
-    call->link = &client->calls;
-    if (call->next)
-        call->next->link = &call->next;
-    client->calls = call;
+    call->link = client->calls_end;
+    *call->link = call;
+    client->calls_end = &call->next;
     call->timer = loop_timer_create(client->loop, call_timer_fired, call);
     call->deadline = loop_timer_create(client->loop, deadline_passed, call);
     if (request->deadline_ms > 0)
@@ -210,6 +207,7 @@ static void try_failed(struct model_call *call, const struct outcome *outcome)
     struct call_mark *mark = &call->marks[endpoint - call->client->endpoints];
     bool connection = outcome->kind == OUTCOME_NO_CONNECTION;
     call->error = outcome->fault.error;
+    mark->failures++;
     if (!outcome->blameless)
         pool_endpoint_failed(endpoint, connection, outcome->retry_after_ms, &call->error);
     if (!take_back(call))

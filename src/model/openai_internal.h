@@ -89,7 +89,7 @@ struct openai_client {
     struct prepare_waiter *waiters;
     size_t n_waiters, waiters_capacity;
 
-    struct model_call *calls; /* all of them */
+    struct model_call *calls, **calls_end; /* all of them, in order of arrival */
     uint64_t next_round_robin;
 };
 
@@ -106,6 +106,7 @@ enum call_state {
 struct call_mark {
     bool final;   /* this endpoint refused this call for good */
     bool excused; /* its first failed connection was not counted */
+    int failures; /* tries of this call that failed there */
 };
 
 struct model_call {
@@ -180,7 +181,8 @@ void pool_forget(struct model_call *call);
 void pool_endpoint_failed(struct endpoint *endpoint, bool connection, int64_t rest_ms, const struct error *error);
 void pool_endpoint_worked(struct endpoint *endpoint);
 
-/* Whether another endpoint than `endpoint` could take the call right now. */
+/* Whether another endpoint is well and has failed this call less often than `endpoint`, where it has just failed: then
+ * it is asked at once. */
 bool pool_has_other(const struct model_call *call, const struct endpoint *endpoint);
 
 int64_t pool_down_wait_ms(const struct openai_client *client);

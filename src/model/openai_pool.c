@@ -9,9 +9,7 @@
  */
 #include "model/openai_internal.h"
 
-#include <string.h>
-
-#include "net/retry.h"
+#include <limits.h>
 
 static size_t endpoint_index(const struct endpoint *endpoint)
 {
@@ -39,13 +37,18 @@ int64_t pool_down_wait_ms(const struct openai_client *client)
     return client->options.down_wait_ms > 0 ? client->options.down_wait_ms : 0;
 }
 
-/* What stands against an endpoint; the smallest sum is chosen, attraction decides between equals. */
+#define NEVER INT_MAX
+
+/* What stands against an endpoint; the smallest is chosen, attraction decides between equals. Of two that are as well,
+ * the one is better where fewer tries of this call have failed. */
 static int objection(const struct model_call *call, const struct endpoint *endpoint, int64_t now)
 {
-    if (call->marks[endpoint_index(endpoint)].final)
-        return 100;
-    return (endpoint->down ? 8 : 0) + (endpoint->rejected ? 4 : 0) + (endpoint->rest_until > now ? 2 : 0) +
-           (endpoint->cool_until > now ? 1 : 0);
+    const struct call_mark *mark = &call->marks[endpoint_index(endpoint)];
+    if (mark->final)
+        return NEVER;
+    int state = (endpoint->down ? 8 : 0) + (endpoint->rejected ? 4 : 0) + (endpoint->rest_until > now ? 2 : 0) +
+                (endpoint->cool_until > now ? 1 : 0);
+    return state * 1000 + (mark->failures < 1000 ? mark->failures : 999);
 }
 
 static struct endpoint *choose(const struct model_call *call)
@@ -53,14 +56,13 @@ static struct endpoint *choose(const struct model_call *call)
     const struct openai_client *client = call->client;
     int64_t now = loop_now_ms(client->loop);
     struct endpoint *best = NULL;
-    int best_objection = 0;
+    int best_objection = NEVER;
     uint64_t best_attraction = 0;
     for (size_t i = 0; i < client->n_endpoints; i++) {
         struct endpoint *endpoint = &client->endpoints[i];
         int against = objection(call, endpoint, now);
         uint64_t drawn = attraction(call->request.session, endpoint);
-        bool better = !best || against < best_objection || (against == best_objection && drawn > best_attraction);
-        if (against < 100 && better) {
+        if (against < best_objection || (best && against == best_objection && drawn > best_attraction)) {
             best = endpoint;
             best_objection = against;
             best_attraction = drawn;
@@ -73,8 +75,9 @@ bool pool_has_other(const struct model_call *call, const struct endpoint *endpoi
 {
     const struct openai_client *client = call->client;
     int64_t now = loop_now_ms(client->loop);
+    int failures = call->marks[endpoint_index(endpoint)].failures;
     for (size_t i = 0; i < client->n_endpoints; i++)
-        if (&client->endpoints[i] != endpoint && objection(call, &client->endpoints[i], now) == 0)
+        if (&client->endpoints[i] != endpoint && objection(call, &client->endpoints[i], now) < failures)
             return true;
     return false;
 }

@@ -169,6 +169,8 @@ static void judge_unusable(struct model_call *call, const struct http_response *
     fault_scrub(&scene, str_slice(buf_str(&call->json), 0, 100), words, sizeof words);
     if (response->status != STATUS_OK && !call->garbage && response->status != STATUS_CANCELED)
         *error = response->error;
+    else if (call->garbage && call->body_kind != BODY_OTHER && !*words)
+        error_set(error, STATUS_SYNTAX, "%s sent events that cannot be read", host);
     else if (call->reply.text_bytes)
         error_set(error, STATUS_NETWORK, "the reply of %s ended without a finish reason", host);
     else if (call->body_kind == BODY_UNKNOWN && !*words)
