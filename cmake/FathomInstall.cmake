@@ -36,6 +36,8 @@ install(EXPORT fathom-config NAMESPACE fathom:: DESTINATION ${CMAKE_INSTALL_LIBD
 install(FILES ${PROJECT_BINARY_DIR}/fathom-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fathom)
 install(FILES ${PROJECT_SOURCE_DIR}/include/fathom/fathom.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fathom)
 install(FILES ${PROJECT_BINARY_DIR}/fathom.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/fathom.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME fathom)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # One relocatable object from all rooms, its hidden symbols made local. Link-time optimization is finished here, because

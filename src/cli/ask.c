@@ -206,6 +206,8 @@ static void say_end(struct ask *ask)
         buf_addf(&line, "; $%.4f", json_number_value(cost));
     cli_say(ask->cli, "%s.", line.data);
     buf_finish(&line);
+    if (terminal_is_live() && terminal_output_is_terminal() && !ask->cli->quiet)
+        terminal_line(STR("")); /* sets the answer off from what led to it */
 }
 
 static int finish(struct ask *ask)

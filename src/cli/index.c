@@ -211,7 +211,7 @@ const struct cli_command cli_index = {
              "--corpus. "
              "Indexing again reads only what has changed and forgets what is gone.",
     .examples = "  fathom index /usr/share/man --into manuals.db\n"
-                "  fathom ask --corpus manuals.db \"Which flag makes open(2) fail when the file exists?\"",
+                "  fathom ask --corpus manuals.db \"When does open(2) fail with EEXIST?\"",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .min_arguments = 1,

@@ -27,16 +27,16 @@ def environment(home, **more):
 
 
 @contextlib.contextmanager
-def stub_model(script, folder):
-    """A scripted model server (stub_model.py) for the time of a `with`; gives (base URL, path of its request log)."""
+def stub_server(program, script, folder):
+    """A scripted server of this folder for the time of a `with`; gives (its address, path of its request log)."""
     script_path, log = pathlib.Path(folder, "script.json"), pathlib.Path(folder, "requests.jsonl")
     script_path.write_text(json.dumps(script), encoding="utf-8")
     server = subprocess.Popen(
-        [sys.executable, str(SUPPORT / "stub_model.py"), "--script", str(script_path), "--log", str(log), "--watch-stdin"],
+        [sys.executable, str(SUPPORT / program), "--script", str(script_path), "--log", str(log), "--watch-stdin"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         port = int(server.stdout.readline())
-        yield f"http://127.0.0.1:{port}/v1", log
+        yield f"http://127.0.0.1:{port}", log
     finally:
         server.stdin.close()
         server.stdout.close()
@@ -89,11 +89,20 @@ class FlowTest(unittest.TestCase):
         self.addCleanup(end)
         return process
 
-    def stub(self, script):
-        """A scripted model server until the test ends; gives (base URL, path of its request log)."""
+    def serve(self, program, script):
+        """A scripted server until the test ends; gives (its address, path of its request log)."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
-        return stack.enter_context(stub_model(script, tempfile.mkdtemp(prefix="stub-", dir=self.folder)))
+        return stack.enter_context(stub_server(program, script, tempfile.mkdtemp(prefix="stub-", dir=self.folder)))
+
+    def stub(self, script):
+        """A scripted model server (stub_model.py); gives (base URL, path of its request log)."""
+        address, log = self.serve("stub_model.py", script)
+        return f"{address}/v1", log
+
+    def stub_web(self, script=None):
+        """A scripted web of search services and pages (stub_search.py)."""
+        return self.serve("stub_search.py", script or {})
 
 
 class Terminal:
