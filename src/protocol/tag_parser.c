@@ -344,6 +344,9 @@ static bool take_think_tag(struct tag_parser *parser, enum tag tag)
         if (parser->silent_from == STR_NONE && !in_string && !in_program) {
             drop_held(parser);
             forget_element(parser);
+            /* The template opened the thought, and so does the text: a server's own reasoning put in front. */
+            if (parser->offset == parser->thought.text_start)
+                parser->thought.text_start += tag_text(tag).len;
             return true;
         }
         return false;
@@ -503,7 +506,7 @@ static void take_tag(struct tag_parser *parser, enum tag tag)
     if (!taken) {
         take_data(parser, text);
     } else {
-        if (in_thought && parser->mode == MODE_THOUGHT)
+        if (in_thought && parser->mode == MODE_THOUGHT && parser->offset >= parser->thought.text_start)
             show(parser, text);
         if (!parser->ended)
             parser->offset += text.len;

@@ -205,6 +205,19 @@ static void thought__opened_by_the_template_is_thought_from_the_start(void **sta
     assert_int_equal(world->max_tokens, 20000);
 }
 
+static void thought__opened_twice_is_one(void **state)
+{
+    struct world *world = *state;
+    world->profile.thought = THOUGHT_OPENED;
+    world->profile.history = THOUGHT_FIELD;
+    world_start(world, "q");
+    world_say(world, "<think>x</think>" SEARCHES("a"));
+    assert_str(buf_str(&world->thought), "x");
+    world_tool(world, 0, OUTCOME_OK, "r");
+    const struct prompt_view *view = session_prompt(world->session);
+    assert_str(view->messages[2].wire_thought, "x");
+}
+
 /* ---- answers ---- */
 
 static void answer__may_lack_its_closing_tag_only_when_the_model_stopped(void **state)
@@ -604,6 +617,7 @@ int main(void)
         CASE(thought__ended_by_the_stop_string_is_sampled_without_it),
         CASE(thought__opened_by_the_template_is_thought_from_the_start),
         cmocka_unit_test(answer__may_lack_its_closing_tag_only_when_the_model_stopped),
+        CASE(thought__opened_twice_is_one),
         CASE(answer__counts_although_the_stream_breaks_behind_it),
         CASE(dropped__is_sampled_again_twice_then_noticed_then_forced),
         CASE(dropped__is_noticed_behind_the_question_in_the_first_round),
