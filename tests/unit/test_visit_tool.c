@@ -265,8 +265,9 @@ static void visit_tool__adds_a_scheme(void **state)
 {
     (void)state;
     struct tool_world world;
-    start_extractive(&world);
-    /* https:// is tried first; the stub speaks http alone */
+    start(&world, "generic", (struct visit_options){.summarizer = VISIT_SUMMARY_EXTRACTIVE, .page_timeout_ms = 500},
+          NULL, 0);
+    /* https:// is tried first, in vain: the stub speaks http alone, and waits for more of the request */
     const char *text = tool_world_call(&world, "{\"url\": [\"%s/a\"], \"goal\": \"lighthouse built\"}",
                                        world.base + strlen("http://"));
     assert_int_equal(world.status, OUTCOME_OK);

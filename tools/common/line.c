@@ -28,6 +28,8 @@ void line_add(struct buf *out, struct str text, size_t max_bytes)
     if (line.len > max_bytes) {
         buf_truncate(out, start + utf8_floor(line, max_bytes));
         cut = true;
+        while (out->len > start && out->data[out->len - 1] == ' ')
+            buf_truncate(out, out->len - 1);
     }
     if (cut)
         buf_add_text(out, "…");

@@ -10,6 +10,9 @@
 /* A page is not worth waiting longer for when its server says it is busy. */
 #define LONGEST_RETRY_MS 5000
 
+#define CONNECT_TIMEOUT_MS 15000
+#define GUESS_TIMEOUT_MS   5000 /* where the scheme was our guess, and another is left to try */
+
 static void fetch_again(void *user)
 {
     struct visit_page *page = user;
@@ -36,7 +39,8 @@ static bool try_again(struct visit_page *page, const struct http_response *respo
 /* https:// was our guess; an old site may speak http alone. */
 static bool try_plain(struct visit_page *page, const struct http_response *response)
 {
-    if (!page->assumed_scheme || response->status != STATUS_NETWORK)
+    bool silent = response->status == STATUS_TIMEOUT && response->code == 0;
+    if (!page->assumed_scheme || (response->status != STATUS_NETWORK && !silent))
         return false;
     char *plain = mem_printf("http://%s", page->url + strlen("https://"));
     free(page->url);
@@ -79,7 +83,7 @@ static void fail_code(struct visit_page *page, int code)
 static void on_response(void *user, struct http_response *response)
 {
     struct visit_page *page = user;
-    if (visit_page_over(page) || try_again(page, response) || try_plain(page, response))
+    if (visit_page_over(page) || try_plain(page, response) || try_again(page, response))
         return;
     /* Of a page that is too long its beginning is better than nothing. */
     page->truncated = response->status == STATUS_TOO_BIG && response->body.len > 0;
@@ -113,7 +117,7 @@ void visit_fetch(struct visit_page *page)
         .url = page->url,
         .headers = headers,
         .n_headers = sizeof headers / sizeof headers[0],
-        .connect_timeout_ms = tool->page_timeout_ms < 15000 ? tool->page_timeout_ms : 15000,
+        .connect_timeout_ms = page->assumed_scheme ? GUESS_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
         .total_timeout_ms = tool->page_timeout_ms,
         .max_body = tool->max_bytes,
         .max_redirects = tool->max_redirects,
