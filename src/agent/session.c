@@ -276,8 +276,6 @@ enum status session_handle(struct session *session, const struct event *event)
     session->run_ms = event->run_ms;
     session->n_effects = session->n_taken = 0;
     free_kept(session);
-    if (session->calls.spent)
-        session_calls_clear(session);
 
     /* A reply or a result that comes in the last moment still counts. Not so a piece of a stream: how much of it would
      * count would depend on how it was cut. */
@@ -309,6 +307,6 @@ const struct result *session_result(const struct session *session)
 
 bool session_may_restart(const struct session *session, effect_id generation)
 {
-    bool has_calls = session->calls.count > 0 && !session->calls.spent;
-    return generation != 0 && generation == session->round.generation && !has_calls && !session->round.answer;
+    return generation != 0 && generation == session->round.generation && session->calls.count == 0 &&
+           !session->round.answer;
 }

@@ -196,7 +196,8 @@ void session_destroy(struct session *session);
 STATUS_CHECKED enum status session_handle(struct session *session, const struct event *event);
 
 /* The next effect in order, or NULL when the session waits. Asking for it says that the one before was carried out. The
- * effect is borrowed until the next call of this function, what it points to until the next session_handle. */
+ * effect and the texts of a notice are borrowed until the next call of this function, all else that it points to until
+ * the next session_handle. */
 const struct effect *session_next_effect(struct session *session);
 
 /* What is to be sent for the generation that was asked for last: roles alternate, the first is `system` unless the

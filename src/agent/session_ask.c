@@ -252,6 +252,7 @@ void session_ask_next(struct session *session)
         session_finish(session, TERMINATION_TOKEN_LIMIT, &error);
         return;
     }
+    session_calls_clear(session);
     enum termination reason;
     if (session->state == SESSION_FORCING) {
         if (session->too_long > 0)

@@ -77,7 +77,6 @@ void session_calls_clear(struct session *session)
     for (size_t i = 0; i < calls->n_lists; i++)
         call_list_finish(&calls->lists[i]);
     calls->count = calls->n_lists = 0;
-    calls->spent = false;
 }
 
 void session_calls_finish(struct session *session)
@@ -331,7 +330,7 @@ void session_calls_stop(struct session *session, enum tool_outcome_status status
 enum status session_calls_observe(struct session *session)
 {
     struct session_calls *calls = &session->calls;
-    if (calls->count == 0 || calls->spent)
+    if (calls->count == 0)
         return STATUS_OK;
     struct observation *observations = mem_calloc(calls->count, sizeof *observations);
     for (size_t i = 0; i < calls->count; i++)
@@ -347,7 +346,6 @@ enum status session_calls_observe(struct session *session)
     buf_reset(&session->words);
     buf_finish(&notice);
     free(observations);
-    calls->spent = true;
     if (status == STATUS_OK)
         session_count_last(session);
     return status;

@@ -69,8 +69,8 @@ static void complete_result(struct session *session)
 void session_finish(struct session *session, enum termination termination, const struct error *error)
 {
     session_calls_stop(session, OUTCOME_INTERRUPTED);
-    if (session->result.answered || session_calls_observe(session) != STATUS_OK)
-        session->calls.spent = true; /* the record ends with what the model wrote */
+    bool recorded = !session->result.answered && session_calls_observe(session) == STATUS_OK;
+    (void)recorded; /* else the record ends with what the model wrote */
     if (session->round.generation != 0) {
         session_push(session, EFFECT_CANCEL, session->round.generation);
         session->round.generation = 0;

@@ -190,6 +190,8 @@ static void accept_text(struct session *session, size_t length, int64_t completi
         return; /* what follows it does not fit either, and says so */
     struct str thought = str_slice(text, range.from, range.to), rest = str_slice(text, range.rest, text.len);
     token_meter_append_completion(&session->meter, thought, rest, length == round->text.len ? completion_tokens : -1);
+    buf_finish(&round->text); /* from here on the transcript has it */
+    buf_init(&round->text, MAX_COMPLETION_BYTES);
     session->result.rounds++;
     session->dropped = 0;
     round->doublings = 0;

@@ -79,7 +79,6 @@ struct session_calls {
     size_t count, capacity;
     struct call_list *lists; /* what call_decode gave */
     size_t n_lists, lists_capacity;
-    bool spent; /* the observations are in the transcript; effects may still borrow from here */
 };
 
 /* How often each call was made, to notice a run that goes in circles. */
