@@ -146,9 +146,10 @@ static enum status configure(const struct fathom *fathom, struct config *config,
 static void on_notice(void *user, const struct run *run, const struct notice *notice)
 {
     struct fathom *fathom = user;
+    (void)run;
     if (fathom->event == NULL)
         return;
-    json_t *event = run_event_json((struct run *)(uintptr_t)run, notice);
+    json_t *event = run_event_json(fathom->run, notice);
     char *text = json_to_text(event);
     fathom->event(fathom->user, text);
     free(text);

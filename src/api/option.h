@@ -115,19 +115,19 @@ enum option_group {
 struct option_spec {
     enum option_id id;
     enum option_group group;
-    const char *name; /* "max-calls" */
     enum option_type type;
-    const char *argument;    /* "N", "URL"; for --help */
-    const char *help;        /* one sentence without a full stop, lower case at the beginning */
-    const char *fallback;    /* the default as it would be written; NULL where there is none */
-    const char *shown;       /* what --help says of the default where it is not `fallback`; NULL: nothing else */
-    const char *choices;     /* OPTION_CHOICE: "chat|completions" */
-    double minimum, maximum; /* INTEGER, NUMBER, TOKENS, DURATION (seconds); both 0: no bounds but 0 and up */
+    bool list;            /* several values: repeated or separated by commas on the command line, a sequence in YAML */
+    bool secret;          /* never printed, not part of the configuration's hash */
+    bool whole;           /* a list whose values may hold commas: only repetition separates */
+    const char *name;     /* "max-calls" */
+    const char *argument; /* "N", "URL"; for --help */
+    const char *help;     /* one sentence without a full stop, lower case at the beginning */
+    const char *fallback; /* the default as it would be written; NULL where there is none */
+    const char *shown;    /* what --help says of the default where it is not `fallback`; NULL: nothing else */
+    const char *choices;  /* OPTION_CHOICE: "chat|completions" */
     const char
-        *environment; /* further variables, separated by blanks, the first that is set counts, after FATHOM_NAME */
-    bool list;        /* several values: repeated or separated by commas on the command line, a sequence in YAML */
-    bool secret;      /* never printed, not part of the configuration's hash */
-    bool whole;       /* a list whose values may hold commas: only repetition separates */
+        *environment; /* further variables after FATHOM_NAME, separated by blanks; the first that is set counts */
+    double minimum, maximum; /* INTEGER, NUMBER, TOKENS, DURATION (seconds); both 0: no bounds but 0 and up */
 };
 
 /* The table, in the order of enum option_id. */

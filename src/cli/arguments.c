@@ -10,9 +10,9 @@
 static const char *const common_names[] = {"help", "json", "quiet", "verbose"};
 static const char *const config_names[] = {"config", "no-config"};
 
-static struct arguments *of(const struct cli *cli)
+static const struct arguments *of(const struct cli *cli)
 {
-    return (struct arguments *)(uintptr_t)cli; /* cli is its first member */
+    return (const struct arguments *)cli; /* cli is its first member */
 }
 
 static size_t own_index(const struct cli *cli, const char *name)

@@ -82,7 +82,7 @@ static void on_notice(void *user, const struct run *run, const struct notice *no
     display_notice(ask->display, notice, run_elapsed_ms(run));
     if (ask->record.events < 0)
         return;
-    json_t *event = run_event_json((struct run *)(uintptr_t)run, notice);
+    json_t *event = run_event_json(ask->run, notice);
     if (record_event(&ask->record, event, &error) != STATUS_OK)
         cli_fail_error(ask->cli, &error);
     json_decref(event);

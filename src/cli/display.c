@@ -222,8 +222,6 @@ static void show(struct display *display, const struct notice *notice)
             say_sentence(DIM, "~ ", "repaired: ", notice->text);
         break;
     case NOTICE_RETRY:
-        say_sentence(YELLOW, "! ", "", notice->text);
-        break;
     case NOTICE_BUDGET_WARNING:
         say_sentence(YELLOW, "! ", "", notice->text);
         break;

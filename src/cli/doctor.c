@@ -404,7 +404,7 @@ static int run(struct cli *cli)
     struct doctor doctor = {.cli = cli, .checks = json_array()};
     struct error error = {0};
     const struct setup_options options = {.parts = SETUP_MODEL | SETUP_TOOLS};
-    buf_init(&doctor.reply, 64 * 1024);
+    buf_init(&doctor.reply, 65536);
     buf_init(&doctor.tool_text, BUF_UNBOUNDED);
     check_configuration(&doctor);
     enum status status = setup_create(cli->config, &options, &doctor.setup, &error);

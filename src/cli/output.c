@@ -10,7 +10,8 @@
 #include "core/file.h"
 
 /* "fathom index: message" with control characters made harmless. */
-static void say_prefixed(const struct cli *cli, const char *format, va_list arguments)
+static void __attribute__((format(printf, 2, 0)))
+say_prefixed(const struct cli *cli, const char *format, va_list arguments)
 {
     struct buf raw, clean;
     buf_init(&raw, BUF_UNBOUNDED);
@@ -69,10 +70,14 @@ void cli_say(const struct cli *cli, const char *format, ...)
 
 void cli_print(const char *format, ...)
 {
+    struct buf text;
     va_list arguments;
+    buf_init(&text, BUF_UNBOUNDED);
     va_start(arguments, format);
-    vprintf(format, arguments);
+    buf_addv(&text, format, arguments);
     va_end(arguments);
+    fwrite(text.data, 1, text.len, stdout);
+    buf_finish(&text);
 }
 
 void cli_print_text(struct str text)

@@ -8,6 +8,7 @@
 
 #define SEPARATOR " \xC2\xB7 "
 #define MAX_PARTS 6
+#define MEBI      1048576
 
 /* One decimal below 100, none above or where it is 0. */
 static void add_scaled(struct buf *out, double value, const char *unit)
@@ -23,10 +24,10 @@ void progress_add_tokens(struct buf *out, int64_t tokens)
 {
     if (tokens < 1024)
         buf_addf(out, "%lld", (long long)tokens);
-    else if (tokens < 1024 * 1024)
+    else if (tokens < MEBI)
         add_scaled(out, (double)tokens / 1024, "k");
     else
-        add_scaled(out, (double)tokens / (1024 * 1024), "M");
+        add_scaled(out, (double)tokens / MEBI, "M");
 }
 
 void progress_add_time(struct buf *out, int64_t milliseconds)
@@ -42,10 +43,10 @@ void progress_add_bytes(struct buf *out, size_t bytes)
 {
     if (bytes < 1024)
         buf_addf(out, "%zu B", bytes);
-    else if (bytes < 1024 * 1024)
+    else if (bytes < MEBI)
         add_scaled(out, (double)bytes / 1024, " KB");
     else
-        add_scaled(out, (double)bytes / (1024 * 1024), " MB");
+        add_scaled(out, (double)bytes / MEBI, " MB");
 }
 
 /* A part of the live line; `rank` 0 goes last. */
@@ -138,13 +139,13 @@ void progress_call(const char *name, const json_t *arguments, struct str code, s
     buf_init(&raw, BUF_UNBOUNDED);
     buf_init(&clean, BUF_UNBOUNDED);
     buf_add_text(&raw, name);
-    void *member = json_object_iter((json_t *)(uintptr_t)arguments);
+    void *member = json_object_iter((json_t *)arguments);
     for (bool first = true; member != NULL && raw.len < 4096; first = false) {
         buf_add_text(&raw, first ? " " : "; ");
         if (!first)
             buf_addf(&raw, "%s ", json_object_iter_key(member));
         add_argument(&raw, json_object_iter_value(member));
-        member = json_object_iter_next((json_t *)(uintptr_t)arguments, member);
+        member = json_object_iter_next((json_t *)arguments, member);
     }
     if (code.len > 0) {
         buf_add_char(&raw, ' ');

@@ -179,7 +179,9 @@ static void terminal__cleans_what_others_wrote(void **state)
         {"plain \xC3\xA4\n\tnext", "plain \xC3\xA4\n\tnext", "plain \xC3\xA4 next"},
         {"a\x1b[31mred\x1b[0m", "a" BAD "[31mred" BAD "[0m", "a" BAD "[31mred" BAD "[0m"},
         {"bell\a back\b del\x7f", "bell" BAD " back" BAD " del" BAD, "bell" BAD " back" BAD " del" BAD},
-        {"c1 \xC2\x9b" "31m", "c1 " BAD "31m", "c1 " BAD "31m"}, /* CSI in one character */
+        {"c1 \xC2\x9b"
+         "31m",
+         "c1 " BAD "31m", "c1 " BAD "31m"}, /* CSI in one character */
         {"raw \x9b"
          "31m",
          "raw " BAD "31m", "raw " BAD "31m"}, /* and as a lone byte */
