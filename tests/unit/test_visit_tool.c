@@ -4,13 +4,18 @@
 
 #include <cmocka.h>
 
+#include "core/file.h"
 #include "core/mem.h"
+#include "store/corpus.h"
 #include "support/tool_world.h"
+#include "tools/search/search.h"
 #include "tools/visit/visit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HTML "Content-Type: text/html; charset=utf-8\r\n"
 
@@ -507,6 +512,75 @@ static void visit_tool__fetches_itself_when_jina_fails(void **state)
     tool_world_finish(&world);
 }
 
+/* A corpus of one document in a folder of its own; removed with forget_corpus. */
+struct corpus_files {
+    char folder[64], documents[96], document[128], database[128];
+};
+
+static void make_corpus(struct corpus_files *files)
+{
+    struct corpus *corpus;
+    struct error error;
+    snprintf(files->folder, sizeof files->folder, "/tmp/test_visit_tool_XXXXXX");
+    assert_non_null(mkdtemp(files->folder));
+    snprintf(files->documents, sizeof files->documents, "%s/kell", files->folder);
+    assert_int_equal(mkdir(files->documents, 0700), 0);
+    snprintf(files->document, sizeof files->document, "%s/kell.md", files->documents);
+    snprintf(files->database, sizeof files->database, "%s/corpus.db", files->folder);
+    assert_int_equal(file_write(files->document,
+                                STR("# Lighthouse of Kell\n\nThe lighthouse was built in 1857 by Maria Oswin.\n"),
+                                &error),
+                     STATUS_OK);
+    const char *const inputs[] = {files->documents};
+    assert_int_equal(corpus_open(files->database, CORPUS_CREATE, &corpus, &error), STATUS_OK);
+    assert_int_equal(corpus_index(corpus, inputs, 1, NULL, NULL, &error), STATUS_OK);
+    corpus_close(corpus);
+}
+
+static void forget_corpus(const struct corpus_files *files)
+{
+    char path[160];
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", files->database, endings[i]);
+        unlink(path);
+    }
+    unlink(files->document);
+    rmdir(files->documents);
+    rmdir(files->folder);
+}
+
+static void visit_tool__opens_what_search_finds_in_a_corpus(void **state)
+{
+    (void)state;
+    struct corpus_files files;
+    struct tool_world world;
+    struct error error;
+    char link[512];
+    make_corpus(&files);
+    tool_world_init(&world, "generic", NULL, NULL, 0);
+    const struct search_options search = {.backends = {SEARCH_CORPUS}, .n_backends = 1, .corpus_path = files.database};
+    assert_int_equal(search_tool_create(&search, &world.tool, &error), STATUS_OK);
+    const char *text =
+        tool_world_call(&world, "{\"query\": [\"lighthouse built\", \"who built it: Oswin\", \"zeppelin\"]}");
+    assert_int_equal(world.status, OUTCOME_OK);
+    assert_holds(text, "](corpus://kell/kell.md)");
+    assert_holds(text, "Nothing was found for \"zeppelin\"");
+    snprintf(link, sizeof link, "%s", world.first_source);
+    tool_destroy(world.tool);
+
+    const struct visit_options visits = {.summarizer = VISIT_SUMMARY_EXTRACTIVE, .corpus_path = files.database};
+    assert_int_equal(visit_tool_create(&visits, &world.tool, &error), STATUS_OK);
+    text = tool_world_call(&world, "{\"url\": [\"%s\", \"corpus://nowhere/none\"], \"goal\": \"when was it built\"}",
+                           link);
+    assert_int_equal(world.status, OUTCOME_OK);
+    assert_holds(text, "built in 1857 by Maria Oswin");
+    assert_holds(text, "no such document");
+    assert_string_equal(world.first_source, link);
+    tool_world_finish(&world);
+    forget_corpus(&files);
+}
+
 static void visit_tool__is_cancelled(void **state)
 {
     (void)state;
@@ -549,6 +623,7 @@ int main(void)
         cmocka_unit_test(visit_tool__reads_through_jina),
         cmocka_unit_test(visit_tool__keeps_inner_addresses_from_jina),
         cmocka_unit_test(visit_tool__fetches_itself_when_jina_fails),
+        cmocka_unit_test(visit_tool__opens_what_search_finds_in_a_corpus),
         cmocka_unit_test(visit_tool__is_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
