@@ -24,6 +24,11 @@ struct session *session_create(const struct session_config *config, const struct
     session->config.run_id = own_str(config->run_id);
     session->config.date = own_str(config->date);
     session->profile = config->profile;
+    struct session_limits *limits = &session->config.limits;
+    if (limits->context_tokens <= 0)
+        limits->context_tokens = SESSION_DEFAULT_CONTEXT_LIMIT;
+    if (limits->answer_tries <= 0)
+        limits->answer_tries = SESSION_ANSWER_TRIES;
     session->transcript = transcript_create(MAX_TRANSCRIPT_BYTES);
     session->sources = sources_create();
     buf_init(&session->words, BUF_UNBOUNDED);

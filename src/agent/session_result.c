@@ -69,8 +69,10 @@ static void complete_result(struct session *session)
 void session_finish(struct session *session, enum termination termination, const struct error *error)
 {
     session_calls_stop(session, OUTCOME_INTERRUPTED);
-    bool recorded = !session->result.answered && session_calls_observe(session) == STATUS_OK;
-    (void)recorded; /* else the record ends with what the model wrote */
+    if (!session->result.answered) {
+        enum status status = session_calls_observe(session);
+        (void)status; /* without room for it the record ends with what the model wrote */
+    }
     if (session->round.generation != 0) {
         session_push(session, EFFECT_CANCEL, session->round.generation);
         session->round.generation = 0;

@@ -116,9 +116,9 @@ static enum finish_reason recorded_reason(enum ending ending, enum finish_reason
 static void account(struct session *session, enum finish_reason reason, const struct usage *reported)
 {
     struct usage usage = *reported;
-    if (usage.prompt < 0)
+    if (usage.prompt <= 0)
         usage.prompt = token_meter_prompt(&session->meter);
-    if (usage.completion < 0)
+    if (usage.completion <= 0)
         usage.completion = token_meter_count(&session->meter, buf_str(&session->round.text));
     ledger_add(&session->ledger, MODEL_AGENT, &usage, 1);
     ledger_add_reason(&session->ledger, reason);
@@ -144,8 +144,8 @@ static void close_generation(struct session *session, enum ending ending, const 
         session_push(session, EFFECT_CANCEL, round->generation);
     round->generation = 0;
     round->ending = true;
-    if (tag_parser_end(round->parser, tag_end_of(ending, end->reason)) != STATUS_OK)
-        round->complete_len = 0; /* outgrown elements were never reported, so nothing hangs on them */
+    enum status status = tag_parser_end(round->parser, tag_end_of(ending, end->reason));
+    (void)status; /* an element that outgrew its cap is never reported; what was complete before it counts */
     account(session, recorded_reason(ending, end->reason), &end->usage);
     unsigned repairs = tag_parser_outcome(round->parser)->repairs;
     session->result.format_repairs += __builtin_popcount(repairs);

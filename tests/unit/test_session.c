@@ -386,17 +386,24 @@ static void invention__without_a_call_is_dropped(void **state)
     assert_int_equal(world->n_cancels, 1);
 }
 
-static void oversize__is_cut_and_counted(void **state)
+/* Letters that do not repeat. The caller frees. */
+static char *make_noise(size_t size)
 {
-    struct world *world = *state;
-    world_start(world, "q");
-    size_t size = 6u << 20;
     char *noise = malloc(size);
     uint64_t random = 1;
     for (size_t i = 0; i < size; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         noise[i] = (char)('a' + (random >> 33) % 26);
     }
+    return noise;
+}
+
+static void oversize__is_cut_and_counted(void **state)
+{
+    struct world *world = *state;
+    size_t size = 6u << 20;
+    char *noise = make_noise(size);
+    world_start(world, "q");
     const struct event event = {.kind = EVENT_DELTA, .id = world->generation, .delta = {noise, size}};
     assert_int_equal(world_event(world, &event), STATUS_TOO_BIG);
     free(noise);
@@ -404,6 +411,20 @@ static void oversize__is_cut_and_counted(void **state)
     world_say(world, "<answer>1</answer>");
     assert_int_equal(world_result(world)->finish_reasons[0], FINISH_LENGTH);
     assert_int_equal(world_result(world)->truncated_responses, 1);
+}
+
+static void oversize__behind_a_call_leaves_the_call(void **state)
+{
+    struct world *world = *state;
+    size_t size = 6u << 20;
+    char *noise = make_noise(size);
+    world_start(world, "q");
+    world_delta(world, THINK SEARCHES("a") "<tool_call>{\"name\": \"");
+    world_delta_str(world, world->generation, str_make(noise, size));
+    free(noise);
+    assert_int_equal(world->n_cancels, 1);
+    world_tool(world, 0, OUTCOME_OK, "r");
+    assert_string_equal(world_prompt_message(world, -2), THINK SEARCHES("a"));
 }
 
 /* ---- streams that break ---- */
@@ -628,6 +649,7 @@ int main(void)
         CASE(invention__of_a_tool_response_cuts_the_stream),
         CASE(invention__without_a_call_is_dropped),
         CASE(oversize__is_cut_and_counted),
+        CASE(oversize__behind_a_call_leaves_the_call),
         cmocka_unit_test(broken__counts_up_to_the_last_complete_call),
         CASE(broken__may_begin_anew_only_before_a_call),
         CASE(broken__for_good_behind_a_call_goes_on_with_it),

@@ -347,8 +347,8 @@ static void budget__warns_at_80_percent_and_forces_at_100(void **state)
             go_round(&world, 0, 0, 10);
             assert_int_equal(world.n_notices[NOTICE_BUDGET_WARNING], 0);
         }
-        world.usage.prompt = 3500;
-        world.usage.completion = 0;
+        world.usage.prompt = 3499;
+        world.usage.completion = 1;
         world_say(&world, THINK SEARCHES("x"));
         assert_int_equal(world.n_notices[NOTICE_BUDGET_WARNING], 1);
         assert_str(buf_str(&world.last_notice[NOTICE_BUDGET_WARNING]),
