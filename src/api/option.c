@@ -154,7 +154,7 @@ static const struct option_spec specs[OPTION_COUNT] = {
                                    .help = "cap of what one tool call returns"},
 
     [OPTION_TOOLS] = {TOOL_OPTION(TOOLS), .name = "tools", .argument = "LIST", .list = true, .fallback = "search,visit",
-                      .help = "the tools that the model gets"},
+                      .help = "the tools that the model gets; none for no tools"},
     [OPTION_TOOL_TIMEOUT] = {TOOL_OPTION(TOOL_TIMEOUT), .name = "tool-timeout", .type = OPTION_DURATION,
                              .argument = "TIME", .minimum = 0.001, .maximum = 36000000, .shown = "each tool's own",
                              .help = "how long a tool call may take"},

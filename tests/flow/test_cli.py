@@ -1,6 +1,7 @@
 """The command line from outside: help, usage, configuration, output, signals."""
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -44,6 +45,14 @@ class Usage(FlowTest):
                      "stall-timeout tools tool-timeout search search-url corpus summarizer allow-address date prompts "
                      "config no-config").split():
             self.assertRegex(text, rf"(?m)^  .*--{name}\b")
+
+    def test_the_manual_names_every_option(self):
+        source = pathlib.Path(os.environ["FATHOM_SOURCE"])
+        manual = (source / "docs" / "configuration.md").read_text(encoding="utf-8")
+        text = self.expect(0, "ask", "--help").stdout
+        names = re.findall(r"(?m)^      --([a-z-]+)", text[text.index("\nRun\n"):])
+        self.assertGreater(len(names), 60)
+        self.assertEqual([name for name in names if f"| `{name}` |" not in manual], [])
 
     def test_wrong_usage(self):
         cases = [
