@@ -175,8 +175,6 @@ static void force(struct session *session, enum termination reason)
     buf_finish(&demand);
     session->forced_by = reason;
     session->state = SESSION_FORCING;
-    session->round.doublings = 0;
-    session->round.server_stops = true;
     session_notify(session, NOTICE_LIMIT_REACHED, str_of(termination_name(reason)));
 }
 

@@ -143,6 +143,29 @@ static void calls__give_way_to_an_answer(void **state)
                      MESSAGE_ASSISTANT);
 }
 
+static void calls__found_at_the_end_give_way_to_an_answer(void **state)
+{
+    struct world *world = *state;
+    world_start(world, "q");
+    world_say(world, SEARCHES("a") "<answer>1</answer>"); /* no thought was seen, so the end had to decide */
+    assert_int_equal(world->n_calls, 0);
+    assert_int_equal(world_result(world)->termination, TERMINATION_ANSWER);
+}
+
+static void calls__end_once(void **state)
+{
+    struct world *world = *state;
+    world_start(world, "q");
+    world_say(world, THINK SEARCHES("a") SEARCHES("b"));
+    world_tool(world, 0, OUTCOME_OK, "r");
+    world_tool(world, 0, OUTCOME_FAILED, "twice");
+    world_tool(world, 1, OUTCOME_OK, "s");
+    assert_string_equal(world_prompt_message(world, -1),
+                        "<tool_response>\nr\n</tool_response>\n<tool_response>\ns\n</tool_response>");
+    world_say(world, "<answer>1</answer>");
+    assert_int_equal(world_result(world)->tool_failures, 0);
+}
+
 static void calls__may_lack_their_closing_tag(void **state)
 {
     struct world *world = *state;
@@ -357,6 +380,8 @@ int main(void)
         CASE(calls__that_end_early_wait_for_the_message),
         cmocka_unit_test(calls__are_chosen_by_the_profile),
         CASE(calls__give_way_to_an_answer),
+        CASE(calls__found_at_the_end_give_way_to_an_answer),
+        CASE(calls__end_once),
         CASE(calls__may_lack_their_closing_tag),
         CASE(calls__that_repeat_are_noticed),
         CASE(calls__beyond_reason_are_not_all_made),

@@ -44,10 +44,9 @@ static const char *const pieces[] = {
     "<code>",
     "<tool_response>",
     "\n",
-    "again and again and again and again and again and again and again and again and again and again and again and "
-    "again "
     "and again and again and again and again and again and again and again and again and again and again and again "
-    "and ",
+    "and again and again and again and again and again and again and again and again and again and again and again "
+    "and again and again and again and again and again and again and again and again and again and again and again ",
     "<answer>",
     "</answer>",
 };

@@ -185,6 +185,21 @@ static void forced__reply_of_no_use_is_asked_for_again_and_the_run_ends(void **s
     assert_int_equal(transcript_count(result->transcript), 2);
 }
 
+static void forced__reply_that_goes_in_circles_is_the_last_resort(void **state)
+{
+    struct world *world = *state;
+    world->config.limits.max_calls = 1;
+    world_start(world, "q");
+    for (int try = 1; try <= 3; try++) {
+        assert_false(world->finished);
+        for (int i = 0; i < 20 && world->n_cancels < try; i++)
+            world_delta(world, "It is Berlin, the capital of Germany, as all the pages that were read agree. ");
+        assert_int_equal(world->n_cancels, try);
+    }
+    assert_contains(world_result(world)->prediction.data, "It is Berlin");
+    assert_int_equal(world_result(world)->model_calls, 3);
+}
+
 static void forced__reply_that_cannot_be_had_is_a_model_error(void **state)
 {
     struct world *world = *state;
@@ -304,6 +319,17 @@ static void time__of_a_forced_answer_is_not_cut_at_the_limit(void **state)
     world_say(world, " Berlin");
     assert_int_equal(world_result(world)->termination, TERMINATION_CALL_LIMIT);
     assert_str(world_result(world)->prediction, "It is Berlin");
+}
+
+static void time__of_a_forced_answer_ends_with_the_grace(void **state)
+{
+    struct world *world = *state;
+    world->config.limits.max_calls = 1;
+    world_start(world, "q");
+    world_delta(world, THINK "It is");
+    world_clock(world, 152 * MINUTE);
+    assert_int_equal(world_result(world)->termination, TERMINATION_CALL_LIMIT);
+    assert_str(world_result(world)->prediction, "It is");
 }
 
 static void time__asks_for_another_wake_when_woken_early(void **state)
@@ -517,6 +543,21 @@ static void too_long__for_ever_ends_the_run(void **state)
     assert_contains(world_result(world)->error.message, "too long");
 }
 
+static void too_long__with_nothing_to_shorten_asks_for_a_shorter_reply(void **state)
+{
+    struct world *world = *state;
+    world_start(world, "q");
+    int64_t cap = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        world_fail(world, MODEL_CONTEXT_TOO_LONG, 0, "too long");
+        assert_true(world->forced);
+        assert_true(world->max_tokens < cap);
+        cap = world->max_tokens;
+    }
+    world_say(world, "<answer>1</answer>");
+    assert_int_equal(world_result(world)->termination, TERMINATION_TOKEN_LIMIT);
+}
+
 static void context__of_a_question_that_is_too_long_still_gets_a_demand(void **state)
 {
     struct world *world = *state;
@@ -560,6 +601,7 @@ int main(void)
         cmocka_unit_test(demand__stands_where_the_profile_wants_it),
         cmocka_unit_test(forced__reply_without_an_answer_is_the_prediction),
         CASE(forced__reply_of_no_use_is_asked_for_again_and_the_run_ends),
+        CASE(forced__reply_that_goes_in_circles_is_the_last_resort),
         CASE(forced__reply_that_cannot_be_had_is_a_model_error),
         CASE(time__forces_the_answer_mid_stream),
         CASE(time__stops_tools_and_says_so),
@@ -568,6 +610,7 @@ int main(void)
         CASE(time__is_kept_by_every_event_and_starts_nothing_new),
         CASE(time__never_runs_beyond_the_grace),
         CASE(time__of_a_forced_answer_is_not_cut_at_the_limit),
+        CASE(time__of_a_forced_answer_ends_with_the_grace),
         CASE(time__asks_for_another_wake_when_woken_early),
         CASE(time__may_have_no_limit),
         cmocka_unit_test(budget__warns_at_80_percent_and_forces_at_100),
@@ -579,6 +622,7 @@ int main(void)
         CASE(context__follows_a_window_that_becomes_known),
         cmocka_unit_test(too_long__is_learnt_from_and_never_a_model_error),
         CASE(too_long__for_ever_ends_the_run),
+        CASE(too_long__with_nothing_to_shorten_asks_for_a_shorter_reply),
         CASE(context__of_a_question_that_is_too_long_still_gets_a_demand),
         CASE(run__of_150_minutes_ends_in_time),
     };
