@@ -27,6 +27,12 @@ static bool find_number(struct str text, size_t position, size_t *from, size_t *
 static enum json_error_code parse_once(struct str text, json_t **out, json_error_t *problem)
 {
     *out = json_loadb(text.data ? text.data : "", text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, problem);
+    if (*out && text.len && memchr(text.data, '\0', text.len)) { /* jansson takes a raw NUL for the end of the text */
+        json_decref(*out);
+        *out = NULL;
+        *problem = (json_error_t){.line = 1, .column = 1, .text = "NUL byte"};
+        problem->text[JSON_ERROR_TEXT_LENGTH - 1] = json_error_invalid_syntax;
+    }
     return *out ? json_error_unknown : json_error_code(problem);
 }
 
@@ -69,6 +75,8 @@ enum status json_parse(struct str text, json_t **out, struct error *error)
             json_t *checked = NULL;
             json_error_t unused;
             bool overflow = parse_once(number, &checked, &unused) == json_error_numeric_overflow;
+            struct str behind = str_trim_start(str_slice(text, to, text.len));
+            overflow = overflow && !str_starts_with(behind, STR(":")); /* a number is no key */
             json_decref(checked);
             if (overflow)
                 buf_add_char(&quoted, '"');

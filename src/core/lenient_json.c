@@ -58,10 +58,10 @@ static size_t comment_end(struct lenient_reader *reader, size_t i)
 {
     struct str text = reader->text;
     bool line = text.data[i] == '#' || (text.data[i] == '/' && i + 1 < text.len && text.data[i + 1] == '/');
-    if (line) {
-        size_t end = str_find_char(text, '\n', i);
-        return end == STR_NONE ? text.len : end;
-    }
+    while (line && i < text.len && text.data[i] != '\n' && text.data[i] != '\r')
+        i++;
+    if (line)
+        return i;
     if (text.data[i] != '/' || i + 1 >= text.len || text.data[i + 1] != '*' || reader->no_comment_end)
         return i;
     size_t end = str_find(text, STR("*/"), i + 2);

@@ -124,6 +124,12 @@ static bool is_member_at(const struct lenient_reader *reader, enum lenient_place
     return ascii_is_digit(c) || lenient_is_one_of(c, "-[{(") || lenient_quote_length(text, i) > 0;
 }
 
+/* Parentheses are text unless a tuple is open. */
+static bool is_closer(const struct lenient_reader *reader, char c)
+{
+    return c == ']' || c == '}' || (c == ')' && reader->open_parens > 0);
+}
+
 /* Whether the closing brackets at `i` end what is open, or lead to another member, the end, or nothing more. */
 static bool are_closers_at(const struct lenient_reader *reader, size_t i)
 {
@@ -133,7 +139,7 @@ static bool are_closers_at(const struct lenient_reader *reader, size_t i)
         char c = text.data[i];
         if (is_blank(c))
             continue;
-        if (lenient_is_one_of(c, "]})")) {
+        if (is_closer(reader, c)) {
             if (left > 0 && reader->levels[left - 1].close == c)
                 left--;
             if (left == 0)
@@ -163,7 +169,7 @@ static bool may_close(const struct lenient_reader *reader, const struct quoted *
     if (string->place == LENIENT_KEY)
         return lenient_is_one_of(c, ":={[,}") || (unsigned char)c == 0xEF ||
                (next > i && lenient_quote_length(text, next));
-    if (lenient_is_one_of(c, "]})"))
+    if (is_closer(reader, c))
         return are_closers_at(reader, next);
     if (c == ',')
         return is_member_at(reader, string->place, next + 1);

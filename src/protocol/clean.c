@@ -224,20 +224,22 @@ static size_t bar_length(struct str s, size_t i)
     return str_starts_with(rest, STR("\xEF\xBD\x9C")) ? 3 : 0; /* U+FF5C, which DeepSeek's tokens use */
 }
 
-/* Whether "<" at `i` begins <|…|>, with either kind of bar. */
+/* Whether "<" at `i` begins <|…|>, with either kind of bar. What stands between is one word: `f <| g, x |> y` is code.
+ */
 static bool is_bar_token(struct str s, size_t i)
 {
     i = skip_space(s, i + 1);
-    size_t bar = bar_length(s, i), from = i + bar;
+    size_t bar = bar_length(s, i), from = skip_space(s, i + bar);
     if (!bar)
         return false;
     for (i = from; i < s.len && i - from <= MAX_BAR_TOKEN; i++) {
-        bar = bar_length(s, i);
+        size_t end = skip_space(s, i);
+        bar = bar_length(s, end);
         if (bar) {
-            size_t end = skip_space(s, i + bar);
+            end = skip_space(s, end + bar);
             return i > from && end < s.len && s.data[end] == '>';
         }
-        if (s.data[i] == '\n' || s.data[i] == '>')
+        if (ascii_is_space(s.data[i]) || s.data[i] == '>')
             return false;
     }
     return false;

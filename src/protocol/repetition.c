@@ -69,14 +69,14 @@ static bool is_readable(uint32_t code)
     return !drawn;
 }
 
-/* Whether the last WINDOW characters really equal those `period` before. */
-static bool is_repeated(const struct repetition *repetition, uint64_t period)
+/* How many of the last characters equal those `period` before, as far as the ring remembers. */
+static uint64_t repeated_length(const struct repetition *repetition, uint64_t period)
 {
-    for (uint64_t i = 1; i <= WINDOW; i++) {
-        if (i + period > repetition->count || char_before(repetition, i) != char_before(repetition, i + period))
-            return false;
-    }
-    return true;
+    uint64_t limit = repetition->count < RING ? repetition->count : RING, length = 0;
+    while (length + 1 + period <= limit &&
+           char_before(repetition, length + 1) == char_before(repetition, length + 1 + period))
+        length++;
+    return length;
 }
 
 /* Looks for the period of the text that ends here. */
@@ -84,10 +84,13 @@ static void find_period(struct repetition *repetition, uint32_t slot)
 {
     uint32_t before = repetition->table[slot];
     uint64_t distance = before ? (uint32_t)((uint32_t)repetition->count + 1 - before) : 0;
-    if (distance == 0 || distance > REPETITION_MAX_PERIOD || !is_repeated(repetition, distance))
+    if (distance == 0 || distance > REPETITION_MAX_PERIOD)
+        return;
+    uint64_t length = repeated_length(repetition, distance);
+    if (length < WINDOW)
         return;
     repetition->period = (uint32_t)distance;
-    repetition->run = WINDOW;
+    repetition->run = length;
 }
 
 /* How long the repeated stretch, its first unit included, has to be. */

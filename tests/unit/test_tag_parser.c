@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <cmocka.h>
 
-#include "core/json.h"
+#include "core/buf.h"
+#include "support/recorded.h"
 
 /* Everything a parser says, as one text: pieces joined, so that two ways of cutting the same bytes can be compared. */
 struct trace {
@@ -300,49 +300,9 @@ static void tag_parser__any_cut_of_a_row_is_equal(void **state)
     }
 }
 
-static char *read_gz(const char *path)
+static void check_recorded(void *user, struct str text, size_t index)
 {
-    gzFile file = gzopen(path, "rb");
-    if (!file)
-        return NULL;
-    struct buf all;
-    buf_init(&all, BUF_UNBOUNDED);
-    char chunk[65536];
-    for (int n; (n = gzread(file, chunk, sizeof chunk)) > 0;)
-        buf_add(&all, str_make(chunk, (size_t)n));
-    gzclose(file);
-    return buf_take(&all);
-}
-
-/* Calls `check` for the text of each recorded completion; false when the file is absent. */
-static bool each_recorded(const char *path, void (*check)(struct str text, size_t index))
-{
-    char *lines = read_gz(path);
-    if (!lines)
-        return false;
-    struct str rest = str_of(lines), line;
-    size_t index = 0;
-    while (str_split_next(&rest, '\n', &line)) {
-        json_t *row = NULL;
-        if (json_parse(line, &row, NULL) != STATUS_OK)
-            continue;
-        if (json_object_get(row, "completion"))
-            check(json_get_str(row, "completion"), index++);
-        size_t i;
-        json_t *message;
-        json_array_foreach (json_object_get(row, "messages"), i, message) {
-            if (strcmp(json_get_string(message, "role"), "assistant") == 0)
-                check(json_get_str(message, "content"), index++);
-        }
-        json_decref(row);
-    }
-    free(lines);
-    assert_true(index > 100);
-    return true;
-}
-
-static void check_recorded(struct str text, size_t index)
-{
+    (void)user;
     static const struct tag_parser_options all[] = {{.thought_expected = true}, {0}, {.thought_open = true}};
     enum tag_end how = (enum tag_end)(index % 3);
     check_cuts(&all[index % 3], text, how, index % 40 == 0 && text.len < 6000);
@@ -351,8 +311,8 @@ static void check_recorded(struct str text, size_t index)
 static void tag_parser__any_cut_of_recorded_streams_is_equal(void **state)
 {
     (void)state;
-    if (!each_recorded(SHARED_DATA "/transcripts/webdancer.jsonl.gz", check_recorded) ||
-        !each_recorded(SHARED_DATA "/transcripts/dirty.jsonl.gz", check_recorded)) {
+    if (!recorded_each_completion(SHARED_DATA "/transcripts/webdancer.jsonl.gz", check_recorded, NULL) ||
+        !recorded_each_completion(SHARED_DATA "/transcripts/dirty.jsonl.gz", check_recorded, NULL)) {
         print_message("no recorded transcripts here\n");
         skip();
     }
@@ -369,8 +329,9 @@ static void count_event(void *user, const struct tag_event *event)
     seen.answers += event->kind == TAG_ANSWER;
 }
 
-static void count_recorded(struct str text, size_t index)
+static void count_recorded(void *user, struct str text, size_t index)
 {
+    (void)user;
     (void)index;
     struct tag_parser *parser =
         tag_parser_create(&(struct tag_parser_options){.thought_expected = true}, count_event, NULL);
@@ -388,7 +349,7 @@ static void tag_parser__recorded_trajectories_read_as_they_are(void **state)
 {
     (void)state;
     memset(&seen, 0, sizeof seen);
-    if (!each_recorded(SHARED_DATA "/transcripts/webdancer.jsonl.gz", count_recorded)) {
+    if (!recorded_each_completion(SHARED_DATA "/transcripts/webdancer.jsonl.gz", count_recorded, NULL)) {
         print_message("no recorded transcripts here\n");
         skip();
     }
