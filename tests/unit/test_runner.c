@@ -394,25 +394,38 @@ static void runner__learns_the_window(void **state)
     engine_world_finish(&world);
 }
 
+/* The place of the n-th record of a name, from 0. */
+static size_t record_at(const struct engine_world *world, const char *name, int n)
+{
+    for (size_t i = 0; i < journal_memory_count(world->journal); i++) {
+        if (strcmp(journal_memory_at(world->journal, i)->name, name) == 0 && n-- == 0)
+            return i;
+    }
+    fail_msg("the journal has no such \"%s\"", name);
+    return 0;
+}
+
 static void runner__writes_deltas_before_what_follows_from_them(void **state)
 {
     (void)state;
     REPLIES({.text = THINK("t") CALL("search", "{\"query\": [\"x\"]}"), .piece = 2}, {.text = "<answer>ok</answer>"});
     world.journal = journal_memory_create(world.loop, true);
+    world.tools[0].delay_ms = 10; /* so that the completion ends first */
     engine_world_run(&world, "q");
-    static const char *const expected[] = {"started",   "generate", "delta", "start_tool", "generated",
-                                           "tool_done", "generate", "delta", "generated",  "finish"};
-    size_t at = 0, deltas = 0;
+    size_t deltas = 0;
     for (size_t i = 0; i < journal_memory_count(world.journal); i++) {
         const struct journal_record *record = journal_memory_at(world.journal, i);
         assert_string_equal(record->run, "run-1");
         deltas += strcmp(record->name, "delta") == 0;
-        if (at < sizeof expected / sizeof expected[0] && strcmp(record->name, expected[at]) == 0)
-            at++;
     }
-    if (at < sizeof expected / sizeof expected[0])
-        fail_msg("the journal has no \"%s\" in its place", expected[at]);
     assert_in_range(deltas, 2, 4); /* not one for each of some fifty pieces */
+    assert_int_equal(record_at(&world, "started", 0), 0);
+    assert_true(record_at(&world, "generate", 0) > record_at(&world, "started", 0));
+    assert_true(record_at(&world, "start_tool", 0) > record_at(&world, "delta", 0));
+    assert_true(record_at(&world, "tool_done", 0) > record_at(&world, "start_tool", 0));
+    assert_true(record_at(&world, "generate", 1) > record_at(&world, "tool_done", 0));
+    assert_true(record_at(&world, "finish", 0) > record_at(&world, "generated", 1));
+
     const struct journal_record *started = journal_memory_at(world.journal, 0);
     json_t *data;
     assert_int_equal(json_parse(started->data, &data, NULL), STATUS_OK);
@@ -421,7 +434,39 @@ static void runner__writes_deltas_before_what_follows_from_them(void **state)
     assert_non_null(json_get_string(json_object_get(data, "prompts"), "system"));
     assert_int_equal(json_array_size(json_object_get(data, "tools")), 3);
     json_decref(data);
+
+    const struct journal_record *generate = journal_memory_at(world.journal, record_at(&world, "generate", 1));
+    assert_int_equal(json_parse(generate->data, &data, NULL), STATUS_OK);
+    assert_int_equal(json_get_int(data, "messages", 0), 4);
+    assert_int_equal(strlen(json_get_string(data, "sha256")), 64);
+    json_decref(data);
     engine_world_finish(&world);
+}
+
+/* What the journal has of the model's text is what the model wrote. */
+static void runner__writes_down_all_text(void **state)
+{
+    (void)state;
+    static const char text[] = THINK("t") CALL("search", "{\"query\": [\"x\"]}");
+    for (size_t piece = 1; piece < 40; piece++) {
+        const struct fake_reply replies[] = {{.text = text, .piece = piece},
+                                             {.text = "<answer>ok</answer>", .piece = piece}};
+        struct engine_world world;
+        struct buf written;
+        buf_init(&written, BUF_UNBOUNDED);
+        engine_world_init(&world, replies, 2);
+        world.journal = journal_memory_create(world.loop, true);
+        engine_world_run(&world, "q");
+        for (size_t i = 0; i < journal_memory_count(world.journal); i++) {
+            const struct journal_record *record = journal_memory_at(world.journal, i);
+            if (strcmp(record->name, "delta") == 0)
+                buf_add(&written, record->text);
+        }
+        assert_int_equal(strncmp(written.data, text, strlen(text)), 0);
+        assert_string_equal(written.data + strlen(text), "<answer>ok</answer>");
+        buf_finish(&written);
+        engine_world_finish(&world);
+    }
 }
 
 /* A journal whose disk is full from the third record on. */
@@ -466,6 +511,85 @@ static void runner__ends_in_order_when_the_journal_fails(void **state)
     engine_world_run(&world, "q");
     assert_string_equal(termination(&world), "interrupted");
     engine_world_finish(&world);
+}
+
+/* A journal that needs `turns` turns of the loop for each record, as a disk would. */
+struct slow_journal {
+    struct journal journal;
+    struct loop *loop;
+    int turns;
+};
+
+struct slow_append {
+    struct slow_journal *slow;
+    journal_done_fn done;
+    void *user;
+    int left;
+};
+
+static void slow_answer(void *user)
+{
+    struct slow_append *append = user;
+    const struct error error = {.status = STATUS_OK};
+    if (append->left-- > 0) {
+        loop_defer(append->slow->loop, slow_answer, append);
+        return;
+    }
+    append->done(append->user, STATUS_OK, &error);
+    free(append);
+}
+
+static void slow_append(struct journal *journal, const struct journal_record *record, journal_done_fn done, void *user)
+{
+    struct slow_append *append = malloc(sizeof *append);
+    (void)record;
+    *append = (struct slow_append){(struct slow_journal *)journal, done, user, ((struct slow_journal *)journal)->turns};
+    loop_defer(append->slow->loop, slow_answer, append);
+}
+
+static void runner__waits_for_a_slow_journal(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 12; turns++) {
+        REPLIES({.text = THINK("half"), .piece = 2, .end = FAKE_BREAK},
+                {.text = THINK("t") CALL("search", "{\"query\": [\"x\"]}") CALL("visit", "{\"query\": [\"y\"]}"),
+                 .piece = 3},
+                {.text = THINK("u") CALL("search", "{\"query\": [\"z\"]}") "more", .piece = 1, .end = FAKE_BREAK},
+                {.text = "<answer>ok</answer>", .piece = 4});
+        struct slow_journal slow = {
+            .journal = {.keeps = true, .append = slow_append}, .loop = world.loop, .turns = turns};
+        struct engine_options options = {.loop = world.loop, .journal = &slow.journal, .models = {&world.model.client}};
+        world.engine = engine_create(&options);
+        engine_world_run(&world, "q");
+        assert_string_equal(prediction(&world), "ok");
+        assert_int_equal(world.tools[0].started, 2);
+        assert_int_equal(world.tools[1].started, 1);
+        engine_world_finish(&world);
+    }
+}
+
+static void runner__is_interrupted_at_any_turn(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 60; turns++) {
+        REPLIES({.text = THINK("half"), .piece = 3, .end = FAKE_BREAK},
+                {.text = THINK("t") CALL("search", "{\"query\": [\"x\"]}")
+                     CALL("PythonInterpreter", "{\"query\": [\"y\"]}"),
+                 .piece = 9},
+                {.text = "<answer>ok</answer>", .piece = 4});
+        struct slow_journal slow = {
+            .journal = {.keeps = true, .append = slow_append}, .loop = world.loop, .turns = turns % 3};
+        struct engine_options options = {.loop = world.loop, .journal = &slow.journal, .models = {&world.model.client}};
+        world.engine = engine_create(&options);
+        world.options.question = STR("q");
+        world.run = run_start(world.engine, &world.options);
+        for (int i = 0; i < turns && world.n_done == 0; i++)
+            loop_turn(world.loop);
+        if (world.n_done == 0)
+            run_interrupt(world.run);
+        engine_world_until(&world, &world.n_done, 1);
+        engine_world_finish(&world);
+    }
 }
 
 static void runner__runs_many_at_once(void **state)
@@ -520,7 +644,10 @@ int main(void)
         cmocka_unit_test(runner__stops_a_tool_when_time_is_up),
         cmocka_unit_test(runner__learns_the_window),
         cmocka_unit_test(runner__writes_deltas_before_what_follows_from_them),
+        cmocka_unit_test(runner__writes_down_all_text),
         cmocka_unit_test(runner__ends_in_order_when_the_journal_fails),
+        cmocka_unit_test(runner__waits_for_a_slow_journal),
+        cmocka_unit_test(runner__is_interrupted_at_any_turn),
         cmocka_unit_test(runner__runs_many_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
