@@ -16,8 +16,8 @@ struct profile;
 struct token_counter; /* agent/token_meter.h */
 
 #define SESSION_DEFAULT_MAX_CALLS          100
-#define SESSION_DEFAULT_CONTEXT_LIMIT      (110 * 1024)
-#define SESSION_DEFAULT_WINDOW             (128 * 1024)
+#define SESSION_DEFAULT_CONTEXT_LIMIT      (110LL * 1024)
+#define SESSION_DEFAULT_WINDOW             (128LL * 1024)
 #define SESSION_DEFAULT_TIME_LIMIT_MS      (150LL * 60 * 1000)
 #define SESSION_DEFAULT_GRACE_MS           (120LL * 1000)
 #define SESSION_DEFAULT_OBSERVATION_TOKENS 32000

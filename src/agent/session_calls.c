@@ -35,7 +35,7 @@ void session_set_tools(struct session *session, const struct tool_signature *con
                        size_t n_tools)
 {
     session->tools = mem_realloc(session->tools, session->n_tools + n_tools + 1, sizeof *session->tools);
-    session->offered = mem_realloc(session->offered, n_tools + 1, sizeof *session->offered);
+    session->offered = mem_realloc(session->offered, n_tools + 1, sizeof(void *));
     session->n_offered = 0;
     for (size_t i = 0; i < n_tools; i++) {
         size_t index = find_tool(session, tools[i]->name);

@@ -597,15 +597,14 @@ static void events__with_other_ids_change_nothing(void **state)
 static void history__goes_back_in_the_form_the_profile_wants(void **state)
 {
     static const struct {
-        enum thought_history history;
-        bool reasoning_field;
         const char *content;
-        bool field;
+        enum thought_history history;
+        bool reasoning_field, field;
     } rows[] = {
-        {THOUGHT_INLINE, false, THINK SEARCHES("a"), false},
-        {THOUGHT_INLINE, true, SEARCHES("a"), true},
-        {THOUGHT_FIELD, false, SEARCHES("a"), true},
-        {THOUGHT_DROP, false, SEARCHES("a"), false},
+        {THINK SEARCHES("a"), THOUGHT_INLINE, false, false},
+        {SEARCHES("a"), THOUGHT_INLINE, true, true},
+        {SEARCHES("a"), THOUGHT_FIELD, false, true},
+        {SEARCHES("a"), THOUGHT_DROP, false, false},
     };
     (void)state;
     for (size_t i = 0; i < 4; i++) {

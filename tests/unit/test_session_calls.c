@@ -266,17 +266,17 @@ static void refused__does_not_give_the_model_its_own_tags_back(void **state)
 static void results__speak_when_a_tool_is_silent(void **state)
 {
     static const struct {
-        enum tool_outcome_status status;
         const char *text, *says;
+        enum tool_outcome_status status;
         int failures;
     } rows[] = {
-        {OUTCOME_OK, "", "search ended without any output", 0},
-        {OUTCOME_OK, " \n", "search ended without any output", 0},
-        {OUTCOME_FAILED, "", "search failed", 1},
-        {OUTCOME_FAILED, "the backend is down", "the backend is down", 1},
-        {OUTCOME_TIMEOUT, "", "search was stopped after 30 seconds", 1},
-        {OUTCOME_TIMEOUT, "half of it", "half of it\n\nsearch was stopped", 1},
-        {OUTCOME_INTERRUPTED, "", "search was interrupted", 0},
+        {"", "search ended without any output", OUTCOME_OK, 0},
+        {" \n", "search ended without any output", OUTCOME_OK, 0},
+        {"", "search failed", OUTCOME_FAILED, 1},
+        {"the backend is down", "the backend is down", OUTCOME_FAILED, 1},
+        {"", "search was stopped after 30 seconds", OUTCOME_TIMEOUT, 1},
+        {"half of it", "half of it\n\nsearch was stopped", OUTCOME_TIMEOUT, 1},
+        {"", "search was interrupted", OUTCOME_INTERRUPTED, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -26,6 +26,9 @@ static size_t pick(uint64_t *state, size_t count)
     return (size_t)(next_random(state) % count);
 }
 
+#define AGAIN "and again and again and again and again and again and again and again and again and again and again "
+#define LOOP  AGAIN AGAIN AGAIN AGAIN
+
 static const char *const pieces[] = {
     "<think>",
     "</think>",
@@ -44,9 +47,7 @@ static const char *const pieces[] = {
     "<code>",
     "<tool_response>",
     "\n",
-    "and again and again and again and again and again and again and again and again and again and again and again "
-    "and again and again and again and again and again and again and again and again and again and again and again "
-    "and again and again and again and again and again and again and again and again and again and again and again ",
+    (LOOP),
     "<answer>",
     "</answer>",
 };
