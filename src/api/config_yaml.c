@@ -197,8 +197,9 @@ static enum status unknown_key(struct reading *reading, struct str path, const s
 
 static enum status put_scalar(struct reading *reading, const struct option_spec *spec, const yaml_event_t *event)
 {
-    struct place place;
-    place_of(reading, &event->start_mark, &place);
+    struct place place = {0};
+    if (!reading->config->values[spec->id][CONFIG_FILE].set) /* the first of a list is its origin */
+        place_of(reading, &event->start_mark, &place);
     enum status status =
         config_put(reading->config, spec->id, CONFIG_FILE, scalar_text(event), place.origin, reading->error);
     if (status != STATUS_OK) {

@@ -257,9 +257,11 @@ enum status setup_find_model(struct setup *setup, struct error *error)
     if (!private->options.no_probe) {
         private->waiting++;
         private->probe = probe_start(setup->loop, setup->http, NULL, on_probed, &search);
+        bool canceled = false;
         while (private->probe != NULL) { /* an interrupt ends it early, but `search` must outlive it */
-            if (private->interrupted)
+            if (private->interrupted && !canceled)
                 probe_cancel(private->probe);
+            canceled = private->interrupted;
             loop_run(setup->loop);
         }
     }

@@ -173,10 +173,11 @@ static void print_sources(const json_t *sources)
         cli_print("     and %zu more (--json lists all)\n", hidden);
 }
 
-static void print_answer(struct ask *ask, const char *prediction)
+static void print_answer(struct ask *ask)
 {
-    if (prediction != NULL && prediction[0] != '\0') {
-        cli_print_text(str_of(prediction));
+    struct str prediction = json_get_str(ask->result, "prediction");
+    if (prediction.len > 0) {
+        cli_print_text(prediction);
         cli_print("\n");
         print_sources(json_object_get(ask->result, "sources"));
     }
@@ -223,7 +224,7 @@ static int finish(struct ask *ask)
     if (ask->cli->json)
         cli_print_json(ask->result);
     else
-        print_answer(ask, prediction);
+        print_answer(ask);
     if (record_result(&ask->record, ask->result, &error) != STATUS_OK) {
         cli_fail_error(ask->cli, &error);
         code = code == CLI_OK ? CLI_FAILED : code;

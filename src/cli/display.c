@@ -14,6 +14,7 @@
 
 #define REDRAW_MS       200
 #define LOG_COLUMNS     160 /* of a line where stderr is no terminal */
+#define MIN_COLUMNS     20
 #define THOUGHT_MAX     2000
 #define MAX_TOOLS_SHOWN 8
 
@@ -39,7 +40,8 @@ struct display {
 
 static size_t line_columns(void)
 {
-    return terminal_is_live() ? (size_t)terminal_width() - 1 : LOG_COLUMNS;
+    int width = terminal_is_live() ? terminal_width() - 1 : LOG_COLUMNS;
+    return width < MIN_COLUMNS ? MIN_COLUMNS : (size_t)width;
 }
 
 static void set_activity(struct display *display, struct buf *text)

@@ -1,5 +1,6 @@
 /* src/cli/main.c */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,19 @@ static int finish_output(int code)
     return code == CLI_OK ? CLI_FAILED : code;
 }
 
+/* A program that is started with a closed stdin, stdout or stderr must not find its own files and sockets there. What
+ * stands in for them fails as the closed ones would: nothing is read from or written to it. */
+static void fill_standard_descriptors(void)
+{
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) == -1 && open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) != descriptor)
+            abort();
+    }
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_descriptors();
     if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)) {
         printf("fathom %s\n", FATHOM_VERSION);
         return finish_output(CLI_OK);

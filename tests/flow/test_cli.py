@@ -211,6 +211,16 @@ class Ask(FlowTest):
         self.assertEqual(process.returncode, 1)
         self.assertEqual(errors, b"")
 
+    def test_closed_descriptors_are_not_mistaken_for_files(self):
+        url, _ = self.stub(ANSWER)
+        process = self.start_fathom("ask", "x", "--base-url", url, *NO_SEARCH, "--output", "out.json", "--events",
+                                    "events.jsonl", preexec_fn=lambda: (os.close(0), os.close(1), os.close(2)))
+        self.assertEqual(process.wait(timeout=30), 1)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["prediction"], "Forty-two.")
+        with open(self.path("events.jsonl"), encoding="utf-8") as file:
+            self.assertTrue(all(json.loads(line)["seq"] for line in file))
+
     def test_full_disk_is_said(self):
         url, _ = self.stub(ANSWER)
         with open("/dev/full", "w", encoding="utf-8") as full:
