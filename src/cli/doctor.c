@@ -17,6 +17,8 @@
 #include "protocol/profile.h"
 #include "protocol/prompt_view.h"
 
+#define MAX_VALUE_COLUMNS 200
+
 enum check_status { CHECK_OK, CHECK_NOTE, CHECK_FAILED };
 
 struct doctor {
@@ -310,8 +312,9 @@ static void print_configuration(const json_t *list)
     json_array_foreach (list, i, entry) {
         struct buf line;
         buf_init(&line, BUF_UNBOUNDED);
-        buf_addf(&line, "  %s: %s (%s)\n", json_get_string(entry, "name"), json_get_string(entry, "value"),
-                 json_get_string(entry, "origin"));
+        buf_addf(&line, "  %s: ", json_get_string(entry, "name"));
+        terminal_fit(&line, str_of(json_get_string(entry, "value")), MAX_VALUE_COLUMNS);
+        buf_addf(&line, " (%s)\n", json_get_string(entry, "origin"));
         cli_print_text(buf_str(&line));
         buf_finish(&line);
     }
