@@ -274,8 +274,7 @@ static struct str defined_term(struct str text, size_t at)
             struct str term = str_trim(str_slice(text, from, end));
             return term.len && term.len < 80 && !str_starts_with(term, STR(": ")) ? term : (struct str){0};
         }
-        bool inside = str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n")) || start == at;
-        if (!inside || start == 0)
+        if (start == 0 || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
             return (struct str){0};
         at = start - 1;
     }
@@ -288,8 +287,13 @@ static void add_sentence(struct buf *out, struct str text, const struct sentence
     buf_init(&line, QUOTE_BYTES);
     struct str quote = str_slice(text, sentence->from, sentence->to);
     struct str term = defined_term(text, sentence->from);
+    size_t split = str_find(quote, STR("\n: "), 0);
+    if (split != STR_NONE && split < 80) { /* it begins with its term */
+        term = str_slice(quote, 0, split);
+        quote = str_slice(quote, split + 3, quote.len);
+    }
     bool fits = true;
-    if (term.len && str_find(str_slice(quote, 0, term.len + 8), term, 0) == STR_NONE)
+    if (term.len)
         fits = markdown_to_line(term, &line) == STATUS_OK && buf_append_str(&line, STR(": ")) == STATUS_OK;
     fits = fits && markdown_to_line(quote, &line) == STATUS_OK;
     add_quoted(out, buf_str(&line));
