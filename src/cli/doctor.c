@@ -179,7 +179,8 @@ static void check_endpoint(struct doctor *doctor, const char *area, const struct
     if (info->window > 0)
         buf_addf(&text, "%lld tokens", (long long)info->window);
     else
-        buf_addf(&text, "unknown: %d tokens are assumed (--context-window sets it)", SESSION_DEFAULT_WINDOW);
+        buf_addf(&text, "unknown: %lld tokens are assumed (--context-window sets it)",
+                 (long long)SESSION_DEFAULT_WINDOW);
     if (info->model_listed || info->n_models == 0) {
         add(doctor, area, info->base_url, CHECK_OK, text.data, NULL);
     } else {
