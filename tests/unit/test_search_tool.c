@@ -138,6 +138,37 @@ static void search_tool__searxng(void **state)
     tool_world_finish(&world);
 }
 
+static void search_tool__takes_searxng_addresses_as_they_come(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ending, *target;
+    } cases[] = {
+        {"", "/search?q=x&format=json"},
+        {"/", "/search?q=x&format=json"},
+        {"/search", "/search?q=x&format=json"},
+        {"/search/", "/search?q=x&format=json"},
+        {"/find?language=de", "/find?language=de&q=x&format=json"},
+        {"/sub/folder", "/sub/folder/search?q=x&format=json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tool_world world;
+        struct error error;
+        tool_world_init(&world, "generic", handler, NULL, 0);
+        char *url = mem_printf("%s%s", world.base, cases[i].ending);
+        const struct search_options options = {
+            .backends = {SEARCH_SEARXNG}, .n_backends = 1, .searxng_url = url, .tries = 1};
+        assert_int_equal(search_tool_create(&options, &world.tool, &error), STATUS_OK);
+        answer_code = 200;
+        answer_headers = JSON;
+        answer = "{\"results\": []}";
+        tool_world_call(&world, "{\"query\": [\"x\"]}");
+        assert_string_equal(seen_target, cases[i].target);
+        free(url);
+        tool_world_finish(&world);
+    }
+}
+
 static void search_tool__says_what_failed(void **state)
 {
     (void)state;
@@ -361,6 +392,7 @@ int main(void)
         cmocka_unit_test(search_tool__trained_format),
         cmocka_unit_test(search_tool__merges_across_queries),
         cmocka_unit_test(search_tool__searxng),
+        cmocka_unit_test(search_tool__takes_searxng_addresses_as_they_come),
         cmocka_unit_test(search_tool__says_what_failed),
         cmocka_unit_test(search_tool__finds_nothing),
         cmocka_unit_test(search_tool__bears_hostile_results),

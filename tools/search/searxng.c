@@ -56,10 +56,11 @@ static void on_response(void *user, struct http_response *response)
 static void make_url(struct buf *url, const struct search_query *query)
 {
     struct str base = str_of(query->call->tool->searxng_url);
-    while (str_ends_with(base, STR("/")))
+    bool has_query = str_find_char(base, '?', 0) != STR_NONE; /* "…/search?language=de" */
+    while (!has_query && str_ends_with(base, STR("/")))
         base.len--;
     buf_add(url, base);
-    if (!str_ends_with(base, STR("/search")))
+    if (!has_query && !str_ends_with(base, STR("/search")))
         buf_add_text(url, "/search");
     if (url_add_query(url, STR("q"), str_of(query->text)) != STATUS_OK ||
         url_add_query(url, STR("format"), STR("json")) != STATUS_OK)
