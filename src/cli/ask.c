@@ -104,7 +104,8 @@ static void say_start(struct ask *ask)
     for (size_t i = 0; i < ask->setup->n_tools; i++)
         buf_addf(&tools, "%s%s", i > 0 ? ", " : "", ask->setup->tools[i]->signature->name);
     cli_say(ask->cli, "Model %s; profile %s%s; tools %s.", agent->name, ask->setup->profile->name,
-            ask->setup->profile_by_model ? " (by the model's name)" : "", tools.len > 0 ? tools.data : "none");
+            ask->setup->profile_by_model && !agent->builtin ? " (by the model's name)" : "",
+            tools.len > 0 ? tools.data : "none");
     buf_finish(&tools);
 }
 
