@@ -26,7 +26,9 @@ static char *get_part(CURLU *url, CURLUPart part)
     return ours;
 }
 
-/* Nothing but what a name or a numeric address is made of. Some characters become "/" or "?" when they are mapped. */
+/* Nothing but what a name or a numeric address is made of. Percent-escapes are undone by now, and some characters
+ * become
+ * "/" or "?" when they are mapped. */
 static bool is_plain_host(const char *host)
 {
     for (const char *c = host; *c; c++)
@@ -43,25 +45,44 @@ static bool is_ascii(const char *text)
     return true;
 }
 
-/* Writes an internationalized host in its ASCII form (UTS 46), as browsers do; curl itself would read it in the
- * locale's charset. The whole is then parsed once more, since the result may be a spelling of an IPv4 address. */
-static CURLUcode map_host(CURLU *url)
+/* The host in the form in which it is looked up: internationalized names in ASCII (UTS 46), as browsers do it and where
+ * curl would go by the locale's charset; no dot at the end. NULL when there is no such host. */
+static char *map_host(const char *host)
 {
-    char *host = get_part(url, CURLUPART_HOST);
-    if (!host || is_ascii(host)) {
-        free(host);
-        return CURLUE_OK;
+    char *mapped = NULL;
+    if (is_ascii(host)) {
+        mapped = mem_strdup(host);
+    } else {
+        char *ascii = NULL;
+        if (idn2_to_ascii_8z(host, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
+            return NULL;
+        mapped = mem_strdup(ascii);
+        idn2_free(ascii);
     }
-    char *ascii = NULL;
-    int result = idn2_to_ascii_8z(host, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-    CURLUcode code = CURLUE_BAD_HOSTNAME;
-    if (result == IDN2_OK && is_plain_host(ascii))
-        code = curl_url_set(url, CURLUPART_HOST, ascii, 0);
-    char *whole = code == CURLUE_OK ? get_part(url, CURLUPART_URL) : NULL;
+    size_t len = strlen(mapped);
+    if (len > 1 && mapped[len - 1] == '.')
+        mapped[--len] = '\0';
+    if (mapped[0] == '[' ||
+        (is_plain_host(mapped) && mapped[0] != '.' && mapped[len - 1] != '.' && !strstr(mapped, "..")))
+        return mapped;
+    free(mapped);
+    return NULL;
+}
+
+/* Maps the host in place. The whole is then parsed once more, since what came of a mapping, of percent-escapes or of a
+ * dot that is gone may be another spelling of an IPv4 address. */
+static CURLUcode settle_host(CURLU *url)
+{
+    char *host = get_part(url, CURLUPART_HOST), *mapped = host && *host ? map_host(host) : NULL, *whole = NULL;
+    CURLUcode code = mapped || !host || !*host ? CURLUE_OK : CURLUE_BAD_HOSTNAME;
+    if (mapped)
+        code = curl_url_set(url, CURLUPART_HOST, mapped, 0);
+    if (mapped && code == CURLUE_OK)
+        whole = get_part(url, CURLUPART_URL);
     if (whole)
         code = curl_url_set(url, CURLUPART_URL, whole, PARSE_FLAGS);
     free(whole);
-    idn2_free(ascii);
+    free(mapped);
     free(host);
     return code;
 }
@@ -83,7 +104,7 @@ static enum status open_url(struct str text, CURLU **out, struct error *error)
     CURLUcode code = curl_url_set(url, CURLUPART_URL, copy, PARSE_FLAGS);
     free(copy);
     if (code == CURLUE_OK)
-        code = map_host(url);
+        code = settle_host(url);
     if (code != CURLUE_OK) {
         curl_url_cleanup(url);
         return not_a_url(error, text, curl_url_strerror(code));
@@ -96,19 +117,6 @@ static void lower(char *text)
 {
     for (; *text; text++)
         *text = ascii_lower(*text);
-}
-
-/* In lower case, without a trailing dot. */
-static char *get_host(CURLU *url)
-{
-    char *host = get_part(url, CURLUPART_HOST);
-    if (!host)
-        return NULL;
-    lower(host);
-    size_t len = strlen(host);
-    if (len > 1 && host[len - 1] == '.')
-        host[len - 1] = '\0';
-    return host;
 }
 
 static int default_port(const char *scheme)
@@ -128,7 +136,7 @@ enum status url_parse(struct str text, struct url *out, struct error *error)
         .scheme = get_part(handle, CURLUPART_SCHEME),
         .user = get_part(handle, CURLUPART_USER),
         .password = get_part(handle, CURLUPART_PASSWORD),
-        .host = get_host(handle),
+        .host = get_part(handle, CURLUPART_HOST),
         .path = get_part(handle, CURLUPART_PATH),
         .query = get_part(handle, CURLUPART_QUERY),
         .fragment = get_part(handle, CURLUPART_FRAGMENT),
@@ -141,6 +149,7 @@ enum status url_parse(struct str text, struct url *out, struct error *error)
         return not_a_url(error, text, "it has no host, or one that cannot be read");
     }
     lower(url.scheme);
+    lower(url.host);
     url.port = port ? atoi(port) : default_port(url.scheme);
     free(port);
     *out = url;
@@ -241,47 +250,52 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* RFC 3986, 6.2.2.1 and 6.2.2.2. May be done before parsing, since unreserved characters never separate anything. */
+/* RFC 3986, 6.2.2.1 and 6.2.2.2. A "%" that begins no escape is escaped itself, else it could begin one with what
+ * follows once that is undone. */
 static void normalize_escapes(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        bool escape = text.data[i] == '%' && i + 2 < text.len;
-        int high = escape ? hex_value(text.data[i + 1]) : -1, low = escape ? hex_value(text.data[i + 2]) : -1;
-        if (high < 0 || low < 0) {
-            buf_add_char(out, text.data[i]);
-            continue;
-        }
-        char c = (char)(high * 16 + low);
-        if (is_unreserved(c))
+        bool room = i + 2 < text.len;
+        int high = room ? hex_value(text.data[i + 1]) : -1, low = room ? hex_value(text.data[i + 2]) : -1;
+        bool is_escape = text.data[i] == '%' && high >= 0 && low >= 0;
+        char c = is_escape ? (char)(high * 16 + low) : text.data[i];
+        if (text.data[i] != '%' || (is_escape && is_unreserved(c)))
             buf_add_char(out, c);
         else
             buf_addf(out, "%%%02X", (unsigned)(unsigned char)c);
-        i += 2;
+        i += is_escape ? 2 : 0;
     }
+}
+
+/* One pass: parses `text` and writes it with its escapes normalized. */
+static enum status canonical_pass(struct str text, struct buf *out, struct error *error)
+{
+    struct url url;
+    enum status status = url_parse(text, &url, error);
+    if (status != STATUS_OK)
+        return status;
+    add_origin(out, &url);
+    normalize_escapes(out, str_of(url.path));
+    if (url.query) {
+        buf_add_char(out, '?');
+        normalize_escapes(out, str_of(url.query));
+    }
+    url_finish(&url);
+    return STATUS_OK;
 }
 
 enum status url_canonical(struct str text, char **out, struct error *error)
 {
-    if (text.len > URL_MAX_LENGTH)
-        return not_a_url(error, text, "it is too long");
-    struct buf buf;
-    buf_init(&buf, BUF_UNBOUNDED);
-    normalize_escapes(&buf, text);
-    struct url url;
-    enum status status = url_parse(buf_str(&buf), &url, error);
-    if (status == STATUS_OK) {
-        struct buf composed;
-        buf_init(&composed, BUF_UNBOUNDED);
-        add_origin(&composed, &url);
-        normalize_escapes(&composed, str_of(url.path)); /* curl wrote its own escapes in small letters */
-        if (url.query) {
-            buf_add_char(&composed, '?');
-            normalize_escapes(&composed, str_of(url.query));
-        }
-        *out = buf_take(&composed);
-        url_finish(&url);
-    }
-    buf_finish(&buf);
+    struct buf first, second;
+    buf_init(&first, BUF_UNBOUNDED);
+    buf_init(&second, BUF_UNBOUNDED);
+    enum status status = canonical_pass(text, &first, error);
+    if (status == STATUS_OK) /* dots that were escaped are dot segments now */
+        status = canonical_pass(buf_str(&first), &second, error);
+    if (status == STATUS_OK)
+        *out = buf_take(&second);
+    buf_finish(&first);
+    buf_finish(&second);
     return status;
 }
 

@@ -37,7 +37,8 @@ void url_finish(struct url *url); /* NULL and zeroed are allowed */
 enum status url_join(struct str base, struct str reference, char **out, struct error *error) STATUS_CHECKED;
 
 /* One spelling for equal pages: scheme and host in lower case, no default port, no user and password, no fragment, dot
- * segments resolved, percent-escapes in capitals and of unreserved characters undone, "/" for an empty path.
+ * segments resolved, percent-escapes in capitals and of unreserved characters undone, a stray "%" escaped, "/" for an
+ * empty path.
  * STATUS_INVALID. */
 enum status url_canonical(struct str text, char **out, struct error *error) STATUS_CHECKED;
 
