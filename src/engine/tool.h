@@ -112,7 +112,8 @@ void tool_complete(struct tool_run *run, struct str prompt, int64_t max_tokens, 
 
 /* ---- reports ---- */
 
-/* Notes a page that the model gets to see, so that an answer's sources can be traced to it. Both are copied. */
+/* Notes a page that the model gets to see, so that an answer's sources can be traced to it. Both are
+ * copied; a page noted before is not noted again. */
 void tool_report_source(struct tool_run *run, struct str url, struct str title);
 
 /* Notes that the tool left out part of what it had. */

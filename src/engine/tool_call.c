@@ -337,6 +337,10 @@ void tool_report_source(struct tool_run *run, struct str url, struct str title)
 {
     if (run->over || url.len == 0 || run->facts.n_sources == MAX_SOURCES)
         return;
+    for (size_t i = 0; i < run->facts.n_sources; i++) {
+        if (str_equal(run->sources[i].url, url))
+            return;
+    }
     run->sources = mem_grow(run->sources, run->facts.n_sources, &run->sources_capacity, sizeof *run->sources);
     run->sources[run->facts.n_sources++] = (struct tool_source){
         .url = {str_dup(url), url.len},

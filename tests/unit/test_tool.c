@@ -34,6 +34,7 @@ static void finish_at_once(struct fake_tool *tool, struct tool_run *run)
     assert_string_equal(json_string_value(json_array_get(json_object_get(tool_arguments(run), "query"), 0)), "x");
     assert_true(str_equal(tool_question(run), STR("What is asked?")));
     tool_report_source(run, STR("https://a.example/"), STR("A"));
+    tool_report_source(run, STR("https://a.example/"), STR("A again"));
     tool_report_notice(run, "said %d\nthings", 2);
     tool_finish(run, TOOL_OK, STR("first"));
     tool_finish(run, TOOL_FAILED, STR("second"));
