@@ -409,23 +409,40 @@ static bool begin_member(struct lenient_reader *reader)
     return first || lenient_put(reader, STR(","));
 }
 
+/* The length of a \uXXXX at `i` that stands for one character, else 0. */
+static size_t key_escape(struct str text, size_t i)
+{
+    if (text.len - i < 6 || text.data[i] != '\\' || text.data[i + 1] != 'u')
+        return 0;
+    for (size_t k = i + 2; k < i + 6; k++) {
+        if (!ascii_is_digit(text.data[k]) && !lenient_is_one_of(ascii_lower(text.data[k]), "abcdef"))
+            return 0;
+    }
+    bool surrogate = ascii_lower(text.data[i + 2]) == 'd' && !lenient_is_one_of(text.data[i + 3], "01234567");
+    return surrogate ? 0 : 6;
+}
+
+/* The length of what may stand at `i` in an unquoted key, else 0. */
+static size_t key_part(struct str text, size_t i)
+{
+    if (text.data[i] == '\\')
+        return key_escape(text, i);
+    bool wide_colon = str_starts_with(str_slice(text, i, text.len), STR("\xEF\xBC\x9A"));
+    bool fits = is_word_byte(text.data[i]) || lenient_is_one_of(text.data[i], "-.");
+    return fits && !wide_colon && !wide_blank(text, i) && !lenient_quote_length(text, i) ? 1 : 0;
+}
+
 static bool read_bare_key(struct lenient_reader *reader)
 {
     struct str text = reader->text;
-    size_t i = reader->i;
-    while (i < text.len &&
-           (is_word_byte(text.data[i]) || text.data[i] == '-' || text.data[i] == '.' ||
-            (text.data[i] == '\\' && i + 1 < text.len && text.data[i + 1] == 'u')) &&
-           !wide_blank(text, i) && !lenient_quote_length(text, i) &&
-           !str_starts_with(str_slice(text, i, text.len), STR("\xEF\xBC\x9A")))
-        i++;
+    size_t i = reader->i, part;
+    while (i < text.len && (part = key_part(text, i)) > 0)
+        i += part;
     struct str word = str_slice(text, reader->i, i);
     if (word.len == 0)
         return syntax(reader, "expected a key in quotes");
     reader->repairs |= LENIENT_JSON5;
     reader->i = i;
-    if (str_find_char(word, '\\', 0) == STR_NONE)
-        return put_quoted(reader, word);
     return lenient_put(reader, STR("\"")) && lenient_put(reader, word) && lenient_put(reader, STR("\""));
 }
 
