@@ -27,7 +27,11 @@
 struct token_counter {
     const char *method; /* "estimate" or "tokenizer", as in the result */
     bool exact;         /* what it says is what the model sees, but for the template: no scaling */
-    int64_t (*count)(const struct token_counter *counter, struct str text);
+
+    /* `least` gets what the count may be at the least if the model's vocabulary is another one; the count itself for an
+     * exact counter. */
+    int64_t (*count)(const struct token_counter *counter, struct str text, int64_t *least);
+
     size_t (*fit)(const struct token_counter *counter, struct str text, int64_t tokens); /* longest prefix, in bytes */
     void (*destroy)(struct token_counter *counter); /* NULL where nothing is to free */
 };
@@ -35,24 +39,31 @@ struct token_counter {
 /* The estimate of text/token_estimate.h. Static. */
 const struct token_counter *token_counter_estimate(void);
 
+/* Sums over messages, in tokens. */
+struct token_sum {
+    int64_t messages;
+    int64_t content, thought; /* own count, unscaled; thought is that of assistant messages */
+    int64_t least_content, least_thought;
+};
+
 struct token_meter {
     const struct token_counter *counter;
     int64_t message_overhead, prompt_overhead; /* tokens of the template: per message, and per prompt */
     bool history_without_thought;              /* our own view leaves earlier thought out */
 
-    /* Own counts, unscaled, in tokens. Thought is that of assistant messages. */
-    int64_t messages;         /* how many there are */
-    int64_t content, thought; /* of all messages */
-    int64_t last_content;     /* of the last message, for token_meter_replace_last */
+    struct token_sum all;   /* of every message */
+    struct token_sum last;  /* of the last one */
+    struct token_sum asked; /* `all` when the prompt under way was sent */
+    int64_t since_exact,
+        since_owned; /* what came behind the text that server_prompt covers: counted by the server, by us */
+    int64_t since_messages;
+    int64_t asked_exact, asked_owned, asked_messages; /* the same three when the prompt under way was sent */
 
-    /* What the server said of the last completion, and what of the own counts it covers. */
-    int64_t server_prompt; /* tokens of the prompt; -1 before the first usable report */
-    int64_t server_messages, server_content, server_thought;
-    int64_t asked_messages, asked_content, asked_thought; /* own counts of the prompt under way */
-    int64_t reports;                                      /* usable ones */
-    double ratio;                                         /* server to own count, as learnt; 1 at first */
-    bool thought_dropped;                                 /* the server's template leaves earlier thought out */
-    bool uncached_only;          /* the server reports only what it had not cached: its numbers are not used */
+    int64_t server_prompt;       /* the last usable report; -1 before the first */
+    double ratio;                /* server to own count, as learnt, with a margin; 1 at first */
+    bool thought_kept;           /* a report has shown that the server's template keeps earlier thought */
+    bool thought_dropped;        /* or leaves it out */
+    bool uncached_only;          /* it reports only what it had not cached: its numbers are not used */
     int64_t cut_own, cut_server; /* the counts that showed a silent cut; 0 where there was none */
 };
 

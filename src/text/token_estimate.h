@@ -10,21 +10,26 @@
 #ifndef FATHOM_TEXT_TOKEN_ESTIMATE_H
 #define FATHOM_TEXT_TOKEN_ESTIMATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/str.h"
 
+#define TOKEN_ESTIMATE_PIECE 24
+
 /* The state of one text. Plain data: copy it freely; nothing to finish. Members are private. */
 struct token_estimate {
-    uint64_t total;      /* 1/256 tokens of all finished pieces */
-    uint32_t run_kind;   /* what the unfinished piece is made of */
-    uint32_t run_length; /* its characters so far */
-    uint64_t run_hash;
-    uint32_t code_point; /* of an unfinished UTF-8 sequence */
-    uint32_t pending;    /* its bytes still to come */
-    uint32_t last;       /* the character before, 0 at the start */
-    uint32_t detail;
+    uint64_t total; /* 1/256 tokens of all finished pieces */
+    uint64_t spare; /* what of them other vocabularies do without */
+    uint64_t hash;  /* of the unfinished piece */
+    uint32_t run;   /* what it is made of */
+    uint32_t length;
+    uint16_t piece[TOKEN_ESTIMATE_PIECE]; /* its characters; a longer piece is taken off the front by and by */
+    bool started;                         /* some of it was taken off */
+    uint32_t last;                        /* its last character */
+    uint32_t newlines, tail;              /* newlines in or behind it; blanks behind the last of them */
+    uint32_t code_point, missing;         /* an unfinished UTF-8 sequence, and how many bytes are still to come */
 };
 
 void token_estimate_init(struct token_estimate *estimate);
@@ -34,6 +39,10 @@ void token_estimate_feed(struct token_estimate *estimate, struct str bytes);
 
 /* The estimate for what was fed so far, rounded up; more may follow. */
 int64_t token_estimate_count(const struct token_estimate *estimate);
+
+/* The least that any of today's vocabularies may need for the same text: some write three digits as one token, or are
+ * richer in scripts other than Latin and Chinese. For telling a count that differs from one that is wrong. */
+int64_t token_estimate_least(const struct token_estimate *estimate);
 
 /* For a whole text. */
 int64_t token_estimate_text(struct str text);

@@ -1,0 +1,276 @@
+#include "agent/token_meter.h"
+
+#include "core/utf8.h"
+#include "text/token_estimate.h"
+
+/* protocol.md: a server that reports less than this share of our count cuts the prompt. */
+#define CUT_SHARE 0.85
+
+/* No server's window is smaller, so a smaller prompt is never cut. */
+#define SMALLEST_WINDOW 2000
+
+/* A report that grew by this share of what was added belongs to another vocabulary, not to a cut. */
+#define GROWTH_SHARE 0.6
+
+/* Text that the learnt ratio should rest on, in tokens; and how far it may go. */
+#define RATIO_MIN_TEXT 400
+#define RATIO_MIN      0.85
+#define RATIO_MAX      3.0
+
+static int64_t estimate_count(const struct token_counter *counter, struct str text, int64_t *least)
+{
+    (void)counter;
+    struct token_estimate estimate;
+    token_estimate_init(&estimate);
+    token_estimate_feed(&estimate, text);
+    *least = token_estimate_least(&estimate);
+    return token_estimate_count(&estimate);
+}
+
+static size_t estimate_fit(const struct token_counter *counter, struct str text, int64_t tokens)
+{
+    (void)counter;
+    return token_estimate_fit(text, tokens);
+}
+
+const struct token_counter *token_counter_estimate(void)
+{
+    static const struct token_counter counter = {"estimate", false, estimate_count, estimate_fit, NULL};
+    return &counter;
+}
+
+void token_meter_init(struct token_meter *meter, const struct token_counter *counter, int64_t message_overhead,
+                      int64_t prompt_overhead, bool history_without_thought)
+{
+    *meter = (struct token_meter){
+        .counter = counter,
+        .message_overhead = message_overhead,
+        .prompt_overhead = prompt_overhead,
+        .history_without_thought = history_without_thought,
+        .server_prompt = -1,
+        .ratio = 1,
+    };
+}
+
+/* Whether earlier thought is in the prompts that the model sees, as far as is known. */
+static bool sees_thought(const struct token_meter *meter)
+{
+    return !meter->history_without_thought && !meter->thought_dropped;
+}
+
+static void add(struct token_meter *meter, const struct token_sum *sum)
+{
+    meter->all.messages += sum->messages;
+    meter->all.content += sum->content;
+    meter->all.thought += sum->thought;
+    meter->all.least_content += sum->least_content;
+    meter->all.least_thought += sum->least_thought;
+}
+
+void token_meter_append(struct token_meter *meter, struct str text)
+{
+    meter->last = (struct token_sum){.messages = 1};
+    meter->last.content = meter->counter->count(meter->counter, text, &meter->last.least_content);
+    add(meter, &meter->last);
+    meter->since_owned += meter->last.content;
+    meter->since_messages++;
+}
+
+void token_meter_append_completion(struct token_meter *meter, struct str thought, struct str rest,
+                                   int64_t completion_tokens)
+{
+    struct token_sum sum = {.messages = 1};
+    sum.content = meter->counter->count(meter->counter, rest, &sum.least_content);
+    sum.thought = meter->counter->count(meter->counter, thought, &sum.least_thought);
+    meter->last = sum;
+    add(meter, &sum);
+    meter->since_messages++;
+    bool whole = sum.thought == 0 || sees_thought(meter);
+    if (whole && completion_tokens >= 0)
+        meter->since_exact += completion_tokens;
+    else
+        meter->since_owned += sum.content + (whole ? sum.thought : 0);
+}
+
+void token_meter_replace_last(struct token_meter *meter, struct str text)
+{
+    int64_t before = meter->last.content, least_before = meter->last.least_content;
+    meter->last.content = meter->counter->count(meter->counter, text, &meter->last.least_content);
+    meter->all.content += meter->last.content - before;
+    meter->all.least_content += meter->last.least_content - least_before;
+    meter->since_owned += meter->last.content - before;
+}
+
+void token_meter_asked(struct token_meter *meter)
+{
+    meter->asked = meter->all;
+    meter->asked_exact = meter->since_exact;
+    meter->asked_owned = meter->since_owned;
+    meter->asked_messages = meter->since_messages;
+}
+
+static int64_t overhead(const struct token_meter *meter, int64_t messages)
+{
+    return messages * meter->message_overhead + meter->prompt_overhead;
+}
+
+static int64_t scaled(const struct token_meter *meter, int64_t tokens)
+{
+    double product = (double)tokens * meter->ratio;
+    return (int64_t)product + (product > (double)(int64_t)product);
+}
+
+/* A prompt of everything in `sum`, by our own count. */
+static int64_t own_prompt(const struct token_meter *meter, const struct token_sum *sum, bool with_thought)
+{
+    return overhead(meter, sum->messages) + scaled(meter, sum->content + (with_thought ? sum->thought : 0));
+}
+
+int64_t token_meter_prompt(const struct token_meter *meter)
+{
+    if (meter->server_prompt < 0)
+        return own_prompt(meter, &meter->all, sees_thought(meter));
+    int64_t tokens = meter->server_prompt + meter->since_exact + scaled(meter, meter->since_owned) +
+                     meter->since_messages * meter->message_overhead;
+    return tokens > 0 ? tokens : 0;
+}
+
+static int64_t distance(int64_t a, int64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Finds out from a report of `prompt` tokens whether earlier thought was among them. Says nothing while there is too
+ * little of it to tell. */
+static void learn_thought(struct token_meter *meter, int64_t prompt)
+{
+    int64_t with = own_prompt(meter, &meter->asked, true), without = own_prompt(meter, &meter->asked, false);
+    if (meter->history_without_thought || with - without < 100 || (with - without) * 20 < with)
+        return;
+    meter->thought_dropped = distance(prompt, without) < distance(prompt, with);
+    meter->thought_kept = !meter->thought_dropped;
+}
+
+/* The least that a server can report for the prompt that was sent without having cut it. */
+static int64_t least_prompt(const struct token_meter *meter)
+{
+    return meter->asked.least_content + (meter->thought_kept && sees_thought(meter) ? meter->asked.least_thought : 0);
+}
+
+static bool is_near(int64_t tokens, int64_t expected)
+{
+    return distance(tokens, expected) <= 64 + expected / 8;
+}
+
+/* Whether a report that is much too small fits what was added since the last prompt: then the server counts only what
+ * its cache did not have. */
+static bool is_uncached_part(const struct token_meter *meter, int64_t prompt)
+{
+    if (meter->server_prompt < 0 && !meter->uncached_only)
+        return false;
+    int64_t added = meter->last.content + meter->message_overhead + meter->prompt_overhead;
+    int64_t completion = meter->asked_exact + meter->asked_owned - meter->last.content;
+    return is_near(prompt, added) || is_near(prompt, added + completion + meter->message_overhead);
+}
+
+static void learn_ratio(struct token_meter *meter)
+{
+    int64_t own = meter->asked.content + (sees_thought(meter) ? meter->asked.thought : 0);
+    int64_t server = meter->server_prompt - overhead(meter, meter->asked.messages);
+    if (meter->counter->exact || own < RATIO_MIN_TEXT)
+        return;
+    double ratio = (double)server / (double)own;
+    /* What comes next may be of another kind than what was measured, so that a gain is only half trusted. */
+    ratio = ratio > 1 ? ratio * 1.02 : 1 - (1 - ratio) / 2;
+    meter->ratio = ratio < RATIO_MIN ? RATIO_MIN : ratio > RATIO_MAX ? RATIO_MAX : ratio;
+}
+
+void token_meter_reported(struct token_meter *meter, const struct usage *usage)
+{
+    int64_t prompt = usage->prompt, least = least_prompt(meter);
+    if (prompt <= 0 || meter->asked.messages == 0)
+        return;
+    if ((double)prompt < CUT_SHARE * (double)least) {
+        int64_t whole = prompt + (usage->cached > 0 ? usage->cached : 0);
+        int64_t grown = meter->server_prompt < 0 ? 0 : prompt - meter->server_prompt;
+        int64_t added = meter->asked_exact + meter->asked_owned;
+        if ((double)whole >= CUT_SHARE * (double)least) {
+            prompt = whole; /* the server counts cached tokens apart */
+        } else if (is_uncached_part(meter, prompt)) {
+            meter->uncached_only = true;
+            return;
+        } else if (least < SMALLEST_WINDOW) {
+            return; /* part of it may have been cached before this run */
+        } else if (added < 200 || (double)grown < GROWTH_SHARE * (double)added) {
+            meter->cut_own = own_prompt(meter, &meter->asked, meter->thought_kept);
+            meter->cut_server = prompt;
+            return;
+        }
+    }
+    if (meter->uncached_only)
+        return;
+    learn_thought(meter, prompt);
+    meter->server_prompt = prompt;
+    meter->since_exact -= meter->asked_exact;
+    meter->since_owned -= meter->asked_owned;
+    meter->since_messages -= meter->asked_messages;
+    meter->asked_exact = meter->asked_owned = meter->asked_messages = 0;
+    learn_ratio(meter);
+}
+
+const char *token_meter_method(const struct token_meter *meter)
+{
+    return meter->counter->exact || meter->server_prompt < 0 || meter->uncached_only ? meter->counter->method
+                                                                                     : "server";
+}
+
+bool token_meter_is_cut(const struct token_meter *meter, int64_t *own, int64_t *server)
+{
+    if (meter->cut_server == 0)
+        return false;
+    if (own)
+        *own = meter->cut_own;
+    if (server)
+        *server = meter->cut_server;
+    return true;
+}
+
+int64_t token_meter_count(const struct token_meter *meter, struct str text)
+{
+    int64_t least;
+    return scaled(meter, meter->counter->count(meter->counter, text, &least));
+}
+
+size_t token_meter_fit(const struct token_meter *meter, struct str text, int64_t tokens)
+{
+    if (tokens <= 0)
+        return 0;
+    size_t fits = meter->counter->fit(meter->counter, text, (int64_t)((double)tokens / meter->ratio));
+    return utf8_floor(text, fits);
+}
+
+void token_meter_share(const struct token_meter *meter, const struct str *texts, size_t count, int64_t tokens,
+                       size_t *limits)
+{
+    int64_t left = tokens > 0 ? tokens : 0;
+    size_t waiting = count;
+    for (size_t i = 0; i < count; i++)
+        limits[i] = SIZE_MAX;
+    for (bool progress = true; progress && waiting > 0;) {
+        int64_t share = left / (int64_t)waiting;
+        progress = false;
+        for (size_t i = 0; i < count; i++) {
+            int64_t needs = limits[i] == SIZE_MAX ? token_meter_count(meter, texts[i]) : 0;
+            if (limits[i] != SIZE_MAX || needs > share)
+                continue;
+            limits[i] = texts[i].len;
+            left -= needs;
+            waiting--;
+            progress = true;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (limits[i] == SIZE_MAX)
+            limits[i] = token_meter_fit(meter, texts[i], left / (int64_t)waiting);
+    }
+}
