@@ -250,7 +250,7 @@ static char *run_chance(uint64_t seed, uint64_t *cuts)
     return log;
 }
 
-#define SEEDS 1500
+#define SEEDS 450
 
 static void chance__breaks_nothing(void **state)
 {
