@@ -11,8 +11,9 @@
 /* Calls of one message that are carried out; a model that writes more has lost its way. */
 #define MAX_CALLS_OF_MESSAGE 64
 
-/* A text that was cut elsewhere carries a note on top of its cap; it is not cut again for that. */
-#define NOTE_TOKENS 64
+/* What a text may have above its cap before it is cut. One that was cut elsewhere carries a note and may have been
+ * counted by another scale; it is not cut again for that. */
+#define TOLERANCE(cap, cut_before) (64 + ((cut_before) ? (cap) / 8 : 0))
 
 /* The same call this often is a loop. */
 #define LOOP_TIMES 3
@@ -252,7 +253,7 @@ static void take_text(struct session *session, struct session_call *call, struct
     struct str all = buf_str(&clean);
     int64_t cap = session->config.limits.observation_tokens;
     size_t fits = all.len;
-    if (cap > 0 && token_meter_count(&session->meter, all) > cap + NOTE_TOKENS)
+    if (cap > 0 && token_meter_count(&session->meter, all) > cap + TOLERANCE(cap, cut_before))
         fits = token_meter_fit(&session->meter, all, cap);
     bool cut = profile_cut_observation(session->profile, all, fits, &call->text) > 0;
     session->result.truncated_observations += cut || cut_before;
