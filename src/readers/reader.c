@@ -11,7 +11,8 @@
 #include "text/html.h"
 #include "text/markdown.h"
 
-#define DEFAULT_CAP ((size_t)10 << 20)
+#define DEFAULT_CAP    ((size_t)10 << 20)
+#define MAX_TITLE_LINE 250 /* bytes */
 
 static bool name_ends(struct str name, const char *const *endings)
 {
@@ -138,6 +139,18 @@ static char *first_heading(struct str markdown)
     return title.len ? buf_take(&title) : (buf_finish(&title), NULL);
 }
 
+/* A short first line that stands alone is the title of plain text; NULL when there is none. */
+static char *first_line(struct str text)
+{
+    text = str_trim_start(str_slice(text, 0, 4096));
+    struct str line = str_trim_end(str_slice(text, 0, str_find_char(text, '\n', 0)));
+    struct str below = str_slice(text, line.len, text.len), next;
+    if (!line.len || line.len > MAX_TITLE_LINE || !str_split_next(&below, '\n', &next))
+        return NULL;
+    bool alone = str_split_next(&below, '\n', &next) && (!str_trim(next).len || str_starts_with(next, STR("===")));
+    return alone ? str_dup(line) : NULL;
+}
+
 static void name_untitled(struct reader_text *out, struct str name)
 {
     if (out->title && out->title[0])
@@ -146,6 +159,8 @@ static void name_untitled(struct reader_text *out, struct str name)
     out->title = NULL;
     if (out->kind == READER_HTML || out->kind == READER_MARKDOWN)
         out->title = first_heading(buf_str(&out->markdown));
+    else if (out->kind == READER_TEXT)
+        out->title = first_line(buf_str(&out->markdown));
     if (!out->title)
         out->title = str_dup(base_name(name));
 }

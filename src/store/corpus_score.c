@@ -18,6 +18,7 @@
 #define PAIR_WINDOW       12                  /* terms within which two neighbours of the query count */
 #define FEEDBACK_DOCS     10                  /* whose best passages are believed */
 #define FEEDBACK_SHARED   3                   /* in so many of them a term must be */
+#define FEEDBACK_ROWS     40000               /* occurrences that are read for them at most, of one term a quarter */
 #define FEEDBACK_TERMS    20                  /* that are added */
 #define MAX_FEEDBACK_TEXT ((size_t)256 << 10) /* of a document, to be unpacked for this */
 
@@ -26,15 +27,16 @@ static const double length_weight = 0.72; /* b */
 static const double title_weight = 2.5;
 static const double heading_weight = 1.5;
 static const double pair_weight = 0.3;
-static const double passage_share = 0.5; /* of the best passage in the score */
+static const double passage_share = 0.25; /* of the best passage in the score */
 static const double feedback_share = 0.13;
-static const double common_share = 0.3; /* a term in more of the documents than this is not added */
+static const double feedback_trust = 5; /* power of a score: how much more the best are believed than the rest */
 
 /* A term in one passage. */
 struct posting {
     uint32_t document, passage; /* indices into the lengths; the passage's is that of all documents */
     uint32_t first_position, n_positions;
     float weight; /* occurrences, weighted by field */
+    float title;  /* of that, in the title, which stands in the first passage alone */
 };
 
 struct postings {
@@ -51,6 +53,7 @@ struct scorer {
     const struct corpus_lengths *lengths;
     double *documents; /* score of each */
     double *passages;
+    size_t rows_read; /* occurrences looked at so far, which is what a search costs */
     struct error *error;
 };
 
@@ -159,7 +162,9 @@ static void add_instance(const struct scorer *scorer, struct postings *out, size
         *last = (struct posting){
             .document = (uint32_t)document, .passage = passage, .first_position = (uint32_t)out->n_positions};
     }
-    last->weight += (float)(column == 't' ? title_weight : column == 'h' ? heading_weight : 1);
+    double weight = column == 't' ? title_weight : column == 'h' ? heading_weight : 1;
+    last->weight += (float)weight;
+    last->title += (float)(column == 't' ? weight : 0);
     out->positions = mem_grow(out->positions, out->n_positions, &out->positions_capacity, sizeof *out->positions);
     /* the fields lie far apart, so that no pair spans two of them */
     out->positions[out->n_positions++] = offset + (column == 't' ? 0x10000000 : column == 'h' ? 0x20000000 : 0);
@@ -167,7 +172,7 @@ static void add_instance(const struct scorer *scorer, struct postings *out, size
 }
 
 /* Reads where a term stands. With more than `max_rows` occurrences it stops and leaves *out empty. */
-static enum status read_postings(const struct scorer *scorer, struct str term, size_t max_rows, struct postings *out)
+static enum status read_postings(struct scorer *scorer, struct str term, size_t max_rows, struct postings *out)
 {
     const struct corpus_lengths *lengths = scorer->lengths;
     *out = (struct postings){0};
@@ -190,6 +195,7 @@ static enum status read_postings(const struct scorer *scorer, struct str term, s
     }
     if (statement)
         sqlite3_reset(statement);
+    scorer->rows_read += rows;
     if (status != STATUS_OK || rows > max_rows)
         postings_finish(out);
     double all = (double)lengths->n_documents, having = (double)out->n_documents;
@@ -207,11 +213,13 @@ static double bm25(double occurrences, double length, double mean)
 static void add_scores(struct scorer *scorer, const struct postings *postings, double weight)
 {
     const struct corpus_lengths *lengths = scorer->lengths;
-    double in_document = 0;
+    double in_document = 0, title = 0;
     for (size_t i = 0; i < postings->count; i++) {
         const struct posting *posting = &postings->items[i];
+        title = in_document > 0 ? title : posting->title;
+        double in_passage = posting->weight + (posting->title > 0 ? 0 : title);
         scorer->passages[posting->passage] +=
-            weight * bm25(posting->weight, lengths->passages[posting->passage], lengths->mean_passage);
+            weight * bm25(in_passage, lengths->passages[posting->passage], lengths->mean_passage);
         in_document += posting->weight;
         if (i + 1 < postings->count && postings->items[i + 1].document == posting->document)
             continue;
@@ -351,36 +359,50 @@ static void count_term(struct vocabulary *vocabulary, const char *term, size_t d
     found->last_document = document + 1;
 }
 
+static void learn_text(struct vocabulary *vocabulary, struct str text, size_t number, double weight)
+{
+    struct words words;
+    struct word word;
+    words_init(&words, text);
+    while (words_next(&words, &word))
+        count_term(vocabulary, word.term, number, weight);
+}
+
 /* Counts the terms of a candidate's title and best passage. */
 static enum status learn_from(struct scorer *scorer, const struct corpus_candidate *candidate, size_t number,
-                              double weight, struct vocabulary *vocabulary)
+                              double share, struct vocabulary *vocabulary)
 {
     struct corpus *corpus = scorer->corpus;
     int64_t id = scorer->lengths->document_ids[candidate->document];
+    size_t passage = scorer->lengths->first_passage[candidate->document] + candidate->passage;
+    double weight = share / fmax(1, scorer->lengths->passages[passage]);
     struct buf text;
     buf_init(&text, MAX_FEEDBACK_TEXT);
     enum status status = corpus_read_text(corpus, id, &text, NULL);
+    if (status == STATUS_TOO_BIG || status == STATUS_NOT_FOUND)
+        status = STATUS_OK;
+    bool row = false;
     sqlite3_stmt *statement = corpus_statement(corpus, SQL_READ_PASSAGE);
     if (statement)
         sqlite3_bind_int64(statement, 1, (id << PASSAGE_BITS) + (int64_t)candidate->passage);
-    bool row = false;
     if (status == STATUS_OK)
         status = corpus_step(corpus, statement, &row, scorer->error);
-    else if (status == STATUS_TOO_BIG || status == STATUS_NOT_FOUND)
-        status = STATUS_OK;
     if (row) {
-        struct str passage = str_slice(buf_str(&text), (size_t)sqlite3_column_int64(statement, 0),
-                                       (size_t)sqlite3_column_int64(statement, 1));
-        size_t global = scorer->lengths->first_passage[candidate->document] + candidate->passage;
-        double length = scorer->lengths->passages[global];
-        struct words words;
-        struct word word;
-        words_init(&words, passage);
-        while (words_next(&words, &word))
-            count_term(vocabulary, word.term, number, weight / (length > 0 ? length : 1));
+        size_t from = (size_t)sqlite3_column_int64(statement, 0), to = (size_t)sqlite3_column_int64(statement, 1);
+        learn_text(vocabulary, str_slice(buf_str(&text), from, to), number, weight);
         sqlite3_reset(statement);
     }
     buf_finish(&text);
+    row = false;
+    statement = corpus_statement(corpus, SQL_DOCUMENT_BY_ID);
+    if (statement)
+        sqlite3_bind_int64(statement, 1, id);
+    if (status == STATUS_OK)
+        status = corpus_step(corpus, statement, &row, scorer->error);
+    if (row) {
+        learn_text(vocabulary, corpus_column(statement, 1), number, weight);
+        sqlite3_reset(statement);
+    }
     return status;
 }
 
@@ -401,9 +423,9 @@ static enum status add_feedback(struct scorer *scorer, const struct corpus_candi
     enum status status = STATUS_OK;
     count = count < FEEDBACK_DOCS ? count : FEEDBACK_DOCS;
     for (size_t i = 0; i < count; i++)
-        total += best[i].score;
+        total += pow(best[i].score, feedback_trust);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = learn_from(scorer, &best[i], i, best[i].score / total, &vocabulary);
+        status = learn_from(scorer, &best[i], i, pow(best[i].score, feedback_trust) / total, &vocabulary);
     size_t kept = 0;
     for (size_t i = 0; i < vocabulary.count; i++)
         if (vocabulary.terms[i].documents >= FEEDBACK_SHARED)
@@ -413,14 +435,12 @@ static enum status add_feedback(struct scorer *scorer, const struct corpus_candi
     kept = kept < FEEDBACK_TERMS ? kept : FEEDBACK_TERMS;
     for (size_t i = 0; i < kept; i++)
         kept_weight += vocabulary.terms[i].weight;
-    size_t max_rows = 20000 + scorer->lengths->n_documents;
-    for (size_t i = 0; i < kept && status == STATUS_OK; i++) {
+    size_t limit = scorer->rows_read + FEEDBACK_ROWS;
+    for (size_t i = 0; i < kept && status == STATUS_OK && scorer->rows_read < limit; i++) {
         struct postings postings;
-        status = read_postings(scorer, str_of(vocabulary.terms[i].term), max_rows, &postings);
-        bool common = (double)postings.n_documents > common_share * (double)scorer->lengths->n_documents;
+        status = read_postings(scorer, str_of(vocabulary.terms[i].term), FEEDBACK_ROWS / 4, &postings);
         double share = vocabulary.terms[i].weight / kept_weight * feedback_share / (1 - feedback_share);
-        if (!common)
-            add_scores(scorer, &postings, share * query_weight * postings.idf);
+        add_scores(scorer, &postings, share * query_weight * postings.idf);
         postings_finish(&postings);
     }
     free(vocabulary.terms);

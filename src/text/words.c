@@ -184,6 +184,23 @@ static void take_ending_off(struct word *word)
         word->length = stem_english(word->term, word->length);
 }
 
+/* A Greek letter that stands alone is a symbol, which texts write out as often as not: "TNF-α", "TNF-alpha". */
+static void spell_greek_letter(struct word *word)
+{
+    static const char *const names[] = {"alpha",   "beta", "gamma", "delta",  "epsilon", "zeta", "eta",
+                                        "theta",   "iota", "kappa", "lambda", "mu",      "nu",   "xi",
+                                        "omicron", "pi",   "rho",   "sigma",  "sigma",   "tau",  "upsilon",
+                                        "phi",     "chi",  "psi",   "omega"};
+    if (word->length != 2)
+        return;
+    size_t length;
+    uint32_t c = utf8_decode(str_make(word->term, word->length), &length);
+    if (c < 0x3B1 || c > 0x3C9)
+        return;
+    word->length = strlen(names[c - 0x3B1]);
+    memcpy(word->term, names[c - 0x3B1], word->length);
+}
+
 /* Remembers a word for the compound it may be part of, and finds out whether it ends one. */
 static void note_word(struct words *words, const struct word *word)
 {
@@ -241,6 +258,7 @@ bool words_next(struct words *words, struct word *out)
             continue;
         }
         read_word(words, out);
+        spell_greek_letter(out);
         note_word(words, out);
         found = out->length && (words->keep_stop_words || !word_is_stop((struct str){out->term, out->length}));
         if (found)
