@@ -45,7 +45,10 @@ static void print_readable(const json_t *completion)
     json_t *call;
     print_member(completion, "think", "think: ");
     json_array_foreach (json_object_get(completion, "calls"), i, call) {
-        print_member(call, "name", "call: ");
+        cli_print("call: ");
+        if (json_is_null(json_object_get(call, "name")))
+            cli_print("?\n");
+        print_member(call, "name", "");
         print_member(call, "arguments", "  arguments: ");
         print_member(call, "code", "  code: ");
         print_member(call, "error", "  error: ");
