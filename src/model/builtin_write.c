@@ -14,8 +14,9 @@
 #define MAX_SEARCHES    2
 #define MAX_VISITS      2
 #define PAGES_PER_VISIT 3
-#define MAX_SENTENCES   12 /* ranked */
-#define MAX_QUOTES      5  /* shown */
+#define MAX_SENTENCES   12  /* ranked */
+#define MAX_QUOTES      4   /* shown */
+#define WEAK_SCORE      0.6 /* of the best sentence's; below, a sentence is not shown */
 #define QUOTE_BYTES     700
 #define GOOD_COVERAGE   0.6 /* share of the question's words in the best sentences, from which on no more is read */
 #define ENOUGH_COVERAGE 0.25
@@ -108,14 +109,26 @@ static struct source *begin_source(struct findings *findings, struct str url, st
     return source;
 }
 
+/* Evidence without the lines that only say where a passage stands ("[Options > Output]") or that something is left out:
+ * no sentence goes across them. */
+static void add_evidence(struct buf *out, struct str evidence)
+{
+    struct str rest = evidence, line;
+    while (str_split_next(&rest, '\n', &line)) {
+        struct str bare = str_trim(line);
+        bool place = str_starts_with(bare, STR("[")) && str_ends_with(bare, STR("]"));
+        if (!place && !str_equal(bare, STR("…")))
+            buf_add(out, line);
+        buf_add_char(out, '\n');
+    }
+}
+
 static void collect_pages(const struct reader *reader, struct findings *findings)
 {
     for (size_t i = 0; i < reader->n_pages; i++) {
         const struct reader_page *page = &reader->pages[i];
         struct source *source = begin_source(findings, page->url, title_of(reader, page));
-        buf_add(&findings->text, page->evidence);
-        buf_add_text(&findings->text, "\n\n");
-        buf_add(&findings->text, page->summary);
+        add_evidence(&findings->text, page->evidence.len ? page->evidence : page->summary);
         buf_add_text(&findings->text, "\n\n");
         source->to = findings->text.len;
     }
@@ -138,6 +151,55 @@ static struct source *source_at(struct findings *findings, size_t offset)
         if (offset >= findings->sources[i].from && offset < findings->sources[i].to)
             return &findings->sources[i];
     return NULL;
+}
+
+/* A bullet is no term, and a definition is none either. */
+static bool is_term(struct str term)
+{
+    bool word = false;
+    for (size_t i = 0; i < term.len; i++)
+        word |= ascii_is_alnum(term.data[i]);
+    return term.len < 80 && (word || term.len > 3) && !str_starts_with(term, STR(": "));
+}
+
+/* The term that a definition explains, for a sentence inside one ("term\n: text\n  more text"): without it the sentence
+ * says nothing of what it is about. */
+static struct str defined_term(struct str text, size_t at)
+{
+    for (int lines = 0; lines < 40 && at > 0; lines++) {
+        size_t start = at;
+        while (start > 0 && text.data[start - 1] != '\n')
+            start--;
+        struct str line = str_slice(text, start, text.len);
+        if (str_starts_with(line, STR(": "))) {
+            size_t end = start ? start - 1 : 0, from = end;
+            while (from > 0 && text.data[from - 1] != '\n')
+                from--;
+            struct str term = str_trim(str_slice(text, from, end));
+            return is_term(term) ? term : (struct str){0};
+        }
+        if (start == 0 || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
+            return (struct str){0};
+        at = start - 1;
+    }
+    return (struct str){0};
+}
+
+/* Splits a sentence that begins with the term it defines; the term of one that stands further inside its definition is
+ * looked for above it. Empty when there is none. */
+static struct str split_term(struct str text, const struct sentence *sentence, struct str *rest)
+{
+    *rest = str_slice(text, sentence->from, sentence->to);
+    size_t split = str_find(*rest, STR("\n: "), 0);
+    if (split != STR_NONE && split < 80) {
+        struct str term = str_trim(str_slice(*rest, 0, split));
+        *rest = str_slice(*rest, split + 3, rest->len);
+        return is_term(term) ? term : (struct str){0};
+    }
+    struct str term = defined_term(text, sentence->from);
+    if (str_starts_with(*rest, STR(": ")))
+        *rest = str_slice(*rest, 2, rest->len);
+    return term;
 }
 
 /* The names of the question that a page has in its title or address speak for its sentences. */
@@ -175,6 +237,9 @@ static void find_best(struct reader *reader, struct findings *findings)
     for (size_t i = 0; i < findings->n_best; i++) {
         const struct source *source = source_at(findings, findings->best[i].sentence.from);
         findings->best[i].score *= source ? favour(reader, source) : 0;
+        struct str quote, term = split_term(text, &findings->best[i].sentence, &quote);
+        if (term.len) /* a definition of what is asked about */
+            findings->best[i].score *= 1 + 0.8 * query_coverage(term, reader->question);
     }
     qsort(findings->best, findings->n_best, sizeof *findings->best, by_score);
     struct buf words;
@@ -258,40 +323,11 @@ static bool write_visit(const struct reader *reader, struct buf *out)
 
 /* ---- answering ---- */
 
-/* The term that a definition explains, for a sentence inside one ("term\n: text\n  more text"): without it the sentence
- * says nothing of what it is about. */
-static struct str defined_term(struct str text, size_t at)
-{
-    for (int lines = 0; lines < 40 && at > 0; lines++) {
-        size_t start = at;
-        while (start > 0 && text.data[start - 1] != '\n')
-            start--;
-        struct str line = str_slice(text, start, text.len);
-        if (str_starts_with(line, STR(": "))) {
-            size_t end = start ? start - 1 : 0, from = end;
-            while (from > 0 && text.data[from - 1] != '\n')
-                from--;
-            struct str term = str_trim(str_slice(text, from, end));
-            return term.len && term.len < 80 && !str_starts_with(term, STR(": ")) ? term : (struct str){0};
-        }
-        if (start == 0 || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
-            return (struct str){0};
-        at = start - 1;
-    }
-    return (struct str){0};
-}
-
 static void add_sentence(struct buf *out, struct str text, const struct sentence *sentence)
 {
     struct buf line;
     buf_init(&line, QUOTE_BYTES);
-    struct str quote = str_slice(text, sentence->from, sentence->to);
-    struct str term = defined_term(text, sentence->from);
-    size_t split = str_find(quote, STR("\n: "), 0);
-    if (split != STR_NONE && split < 80) { /* it begins with its term */
-        term = str_slice(quote, 0, split);
-        quote = str_slice(quote, split + 3, quote.len);
-    }
+    struct str quote, term = split_term(text, sentence, &quote);
     bool fits = true;
     if (term.len)
         fits = markdown_to_line(term, &line) == STATUS_OK && buf_append_str(&line, STR(": ")) == STATUS_OK;
@@ -302,12 +338,23 @@ static void add_sentence(struct buf *out, struct str text, const struct sentence
     buf_finish(&line);
 }
 
-static bool repeats(struct buf *seen, struct str text)
+/* Whether a sentence says what one that is shown says, or is a line of a program. */
+static bool is_idle(const struct findings *findings, struct str quote, const size_t *shown, size_t n_shown)
 {
-    if (str_find(buf_str(seen), text, 0) != STR_NONE)
+    struct str text = buf_str(&findings->text), words = quote;
+    size_t blanks = 0;
+    for (size_t at = 0; (at = str_find_char(words, ' ', at)) != STR_NONE; at++)
+        blanks++;
+    bool spaced = quote.len > 0 && (unsigned char)quote.data[0] < 0x80;
+    bool ended = quote.len > 0 && strchr(".!?:)\"'", quote.data[quote.len - 1]);
+    if (str_ends_with(quote, STR(";")) || str_ends_with(quote, STR("{")) || (spaced && blanks < (ended ? 2 : 6)))
         return true;
-    buf_add(seen, text);
-    buf_add_char(seen, '\n');
+    for (size_t i = 0; i < n_shown; i++) {
+        const struct sentence *other = &findings->best[shown[i]].sentence;
+        struct str earlier = str_slice(text, other->from, other->to);
+        if (str_find(earlier, quote, 0) != STR_NONE || str_find(quote, earlier, 0) != STR_NONE)
+            return true;
+    }
     return false;
 }
 
@@ -315,22 +362,20 @@ static bool repeats(struct buf *seen, struct str text)
 static size_t write_quotes(struct findings *findings, struct buf *out)
 {
     struct str text = buf_str(&findings->text);
-    struct buf seen;
-    buf_init(&seen, BUF_UNBOUNDED);
-    size_t numbered = 0, shown = 0;
-    for (size_t i = 0; i < findings->n_best && shown < MAX_QUOTES; i++) {
+    size_t numbered = 0, shown[MAX_QUOTES], n_shown = 0;
+    for (size_t i = 0; i < findings->n_best && n_shown < MAX_QUOTES; i++) {
         const struct ranked_sentence *ranked = &findings->best[i];
         struct source *source = source_at(findings, ranked->sentence.from);
-        bool weak = ranked->score < findings->best[0].score * 0.45;
-        if (!source || weak || repeats(&seen, str_slice(text, ranked->sentence.from, ranked->sentence.to)))
+        struct str quote = str_slice(text, ranked->sentence.from, ranked->sentence.to);
+        bool weak = n_shown && ranked->score < findings->best[shown[0]].score * WEAK_SCORE;
+        if (!source || weak || is_idle(findings, quote, shown, n_shown))
             continue;
         if (!source->number)
             source->number = ++numbered;
         add_sentence(out, text, &ranked->sentence);
         buf_addf(out, " [%zu]\n\n", source->number);
-        shown++;
+        shown[n_shown++] = i;
     }
-    buf_finish(&seen);
     return numbered;
 }
 
@@ -374,7 +419,7 @@ static void write_nothing(const struct reader *reader, struct buf *out)
 
 static void write_answer(const struct reader *reader, struct findings *findings, struct buf *out)
 {
-    bool found = findings->n_best > 0 && (findings->coverage >= ENOUGH_COVERAGE || reader->n_pages > 0);
+    bool found = findings->n_best > 0 && findings->coverage >= ENOUGH_COVERAGE;
     buf_add_text(out, "<think>\nThis is the built-in extractive reader; no language model is at work. ");
     if (found)
         buf_addf(
