@@ -17,8 +17,8 @@ enum { SET_BUSY, SET_CALM };
 #define SWEEP_SIZE    256
 #define SWEEP_LIMIT   4096
 #define CALM_FROM     8  /* ready sockets in one sweep from which on the set rests */
-#define CALM_PER_MS   8  /* a millisecond of rest for so many */
-#define CALM_LIMIT_MS 25 /* nobody notices a token that is this late */
+#define CALM_PER_MS   4  /* a millisecond of rest for so many */
+#define CALM_LIMIT_MS 50 /* nobody watches hundreds of streams so closely */
 
 /* Idle connections kept; requests under way are not limited by it. */
 static const long kept_connections[N_TRAFFIC] = {[HTTP_GUARDED] = 64, [HTTP_CONFIGURED] = 1024};
