@@ -28,7 +28,7 @@ static const char *below(const struct scan *scan, const char *path)
     if (strncmp(path, scan->root, scan->root_length) != 0)
         return NULL;
     const char *rest = path + scan->root_length;
-    if (scan->root_length > 1 && *rest != '/')
+    if (scan->root_length > 1 && *rest != '/' && *rest != '\0')
         return NULL;
     return *rest == '/' ? rest + 1 : rest;
 }
