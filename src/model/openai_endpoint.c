@@ -26,6 +26,7 @@ struct look {
     struct loop *loop;
     int64_t deadline;
     int pending;
+    size_t places_asked; /* for the window */
     bool tried_v1;
 };
 
@@ -309,7 +310,31 @@ bool endpoint_window_is_open(const struct endpoint *endpoint)
            endpoint->server && strcmp(endpoint->server, "Ollama") == 0;
 }
 
-static void ask_ollama(struct look *look, const char *root)
+/* Which of a server's own interfaces may know the window. Where it is not known which server it is, those that take a
+ * plain GET are tried when it is one without TLS, as people run for themselves. */
+static bool is_worth_asking(const struct endpoint *endpoint, enum question question)
+{
+    const char *owner = NULL;
+    switch (question) {
+    case ASK_MODELS:
+        return false;
+    case ASK_PROPS:
+        owner = "llama.cpp";
+        break;
+    case ASK_OLLAMA_LOADED:
+    case ASK_OLLAMA_MODEL:
+        owner = "Ollama";
+        break;
+    case ASK_LM_STUDIO:
+        owner = "LM Studio";
+        break;
+    }
+    if (endpoint->server)
+        return strcmp(endpoint->server, owner) == 0;
+    return question != ASK_OLLAMA_MODEL && strncmp(endpoint->base_url, "http://", 7) == 0;
+}
+
+static void ask_ollama_model(struct look *look, const char *root)
 {
     struct buf body;
     buf_init(&body, BUF_UNBOUNDED);
@@ -318,27 +343,35 @@ static void ask_ollama(struct look *look, const char *root)
         abort();
     buf_add_text(&body, "\"}");
     ask(look, ASK_OLLAMA_MODEL, root, "/api/show", buf_str(&body));
-    ask(look, ASK_OLLAMA_LOADED, root, "/api/ps", (struct str){0});
     buf_finish(&body);
 }
 
-/* The list of models did not say how large the window is: the server's own interface may. Where it is not known which
- * server it is, all are asked when it is one without TLS, as people run for themselves. */
+/* The list of models did not say how large the window is: asks the next place that may. One after the other, so that
+ * one connection serves all, and only until one knows. */
 static void ask_window(struct look *look)
 {
+    static const struct {
+        enum question question;
+        const char *path;
+    } places[] = {{ASK_PROPS, "/props"},
+                  {ASK_OLLAMA_LOADED, "/api/ps"},
+                  {ASK_OLLAMA_MODEL, "/api/show"},
+                  {ASK_LM_STUDIO, "/api/v0/models"}};
     struct endpoint *endpoint = look->endpoint;
     if (endpoint->window > 0 || endpoint->client->options.context_window > 0 || !endpoint->model)
         return;
-    char *root = root_url(endpoint);
-    const char *server = endpoint->server;
-    bool unknown = !server && strncmp(endpoint->base_url, "http://", 7) == 0;
-    if (unknown || (server && strcmp(server, "llama.cpp") == 0))
-        ask(look, ASK_PROPS, root, "/props", (struct str){0});
-    if (unknown || (server && strcmp(server, "LM Studio") == 0))
-        ask(look, ASK_LM_STUDIO, root, "/api/v0/models", (struct str){0});
-    if (unknown || (server && strcmp(server, "Ollama") == 0))
-        ask_ollama(look, root);
-    free(root);
+    while (look->places_asked < sizeof places / sizeof *places) {
+        size_t next = look->places_asked++;
+        if (!is_worth_asking(endpoint, places[next].question))
+            continue;
+        char *root = root_url(endpoint);
+        if (places[next].question == ASK_OLLAMA_MODEL)
+            ask_ollama_model(look, root);
+        else
+            ask(look, places[next].question, root, places[next].path, (struct str){0});
+        free(root);
+        return;
+    }
 }
 
 bool no_connection(const struct http_response *response)
@@ -392,6 +425,26 @@ static void models_answered(struct look *look, const struct asked *asked, struct
     free(origin);
 }
 
+static void take_answer(struct endpoint *endpoint, enum question question, const json_t *answer)
+{
+    switch (question) {
+    case ASK_MODELS:
+        break;
+    case ASK_PROPS:
+        read_props(endpoint, answer);
+        break;
+    case ASK_OLLAMA_LOADED:
+        read_ollama_loaded(endpoint, answer);
+        break;
+    case ASK_OLLAMA_MODEL:
+        read_ollama_model(endpoint, answer);
+        break;
+    case ASK_LM_STUDIO:
+        read_lm_studio(endpoint, answer);
+        break;
+    }
+}
+
 static void answered(void *user, struct http_response *response)
 {
     struct asked *asked = user;
@@ -400,24 +453,12 @@ static void answered(void *user, struct http_response *response)
     bool good = response->status == STATUS_OK && response->code == 200;
     if (good && json_parse(buf_str(&response->body), &answer, NULL) != STATUS_OK)
         answer = NULL;
-    if (look->endpoint) {
-        switch (asked->question) {
-        case ASK_MODELS:
-            models_answered(look, asked, response, answer);
-            break;
-        case ASK_PROPS:
-            read_props(look->endpoint, answer);
-            break;
-        case ASK_OLLAMA_LOADED:
-            read_ollama_loaded(look->endpoint, answer);
-            break;
-        case ASK_OLLAMA_MODEL:
-            read_ollama_model(look->endpoint, answer);
-            break;
-        case ASK_LM_STUDIO:
-            read_lm_studio(look->endpoint, answer);
-            break;
-        }
+    if (look->endpoint && asked->question == ASK_MODELS) {
+        models_answered(look, asked, response, answer);
+    } else if (look->endpoint) {
+        take_answer(look->endpoint, asked->question, answer);
+        if (response->status == STATUS_OK)
+            ask_window(look);
     }
     json_decref(answer);
     free(asked->url);

@@ -48,75 +48,74 @@ static void reply__puts_thought_before_content(void **state)
     (void)state;
     static const struct {
         const char *objects, *text;
-    } cases[] =
-        {
-            /* plain, with and without tags of its own */
-            {"[" DELTA("\"role\":\"assistant\",\"content\":\"\"") "," DELTA("\"content\":\"He\"") "," DELTA(
-                 "\"content\":\"llo\"") "]",
-             "Hello"},
-            {"[" DELTA("\"content\":\"<think>a</think>b\"") "]", "<think>a</think>b"},
-            {MESSAGE("\"content\":\"  leading\""), "  leading"},
-            /* a field of its own, in every name it has */
-            {"[" DELTA("\"reasoning_content\":\"first, \"") "," DELTA("\"reasoning_content\":\"then\"") "," DELTA(
-                 "\"content\":\"answer\"") "]",
-             "<think>\nfirst, then\n</think>\n\nanswer"},
-            {MESSAGE("\"content\":\"answer\",\"reasoning\":\"why\""), "<think>\nwhy\n</think>\n\nanswer"},
-            {MESSAGE("\"content\":\"answer\",\"thinking\":\"why\""), "<think>\nwhy\n</think>\n\nanswer"},
-            {MESSAGE("\"content\":\"answer\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"why\"}]"),
-             "<think>\nwhy\n</think>\n\nanswer"},
-            {MESSAGE("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"why\"}]},{"
-                     "\"type\":\"text\",\"text\":\"answer\"}]"),
-             "<think>\nwhy\n</think>\n\nanswer"},
-            /* once, though two fields come, in one object or in turn */
-            {"[" DELTA("\"reasoning\":\"why\",\"reasoning_content\":\"why\"") "," DELTA("\"content\":\"answer\"") "]",
-             "<think>\nwhy\n</think>\n\nanswer"},
-            {"[" DELTA("\"reasoning\":\"why\",\"reasoning_details\":[{\"text\":\"why\"}]") "," DELTA(
-                 "\"content\":\"answer\"") "]",
-             "<think>\nwhy\n</think>\n\nanswer"},
-            {"[" DELTA("\"reasoning\":\"wh\"") "," DELTA("\"reasoning_content\":\"wh\"") "," DELTA("\"reasoning\":"
-                                                                                                   "\"y\"") "," DELTA(
-                 "\"reasoning_content\":\"y\"") "," DELTA("\"content\":\"answer\"") "]",
-             "<think>\nwhy\n</think>\n\nanswer"},
-            /* once, though the content has it again; white space does not make it another thought */
-            {MESSAGE("\"content\":\"<think>\\nwhy\\n</think>\\n\\nanswer\",\"reasoning_content\":\"why\""),
-             "<think>\nwhy\n</think>\n\nanswer"},
-            {"[" DELTA("\"reasoning_content\":\"why so\"") "," DELTA("\"content\":\"<thi\"") "," DELTA(
-                 "\"content\":\"nk>why\\n\"") "," DELTA("\"content\":\"so</thi\"") "," DELTA("\"content\":\"nk>"
-                                                                                             "answer\"") "]",
-             "<think>\nwhy so\n</think>\n\nanswer"},
-            {MESSAGE("\"content\":\"<think>other</think>answer\",\"reasoning_content\":\"why\""),
-             "<think>\nwhy\n</think>\n\n<think>other</think>answer"},
-            {"[" DELTA("\"content\":\"<think>why</think>\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA(
-                 "\"content\":\"answer\"") "]",
-             "<think>why</think>answer"},
-            /* no content: the thought was never closed */
-            {"[" DELTA("\"reasoning_content\":\"cut sho\"") "," END("length") "]", "<think>\ncut sho"},
-            {MESSAGE("\"content\":\"\",\"reasoning_content\":\"only\""), "<think>\nonly"},
-            {MESSAGE("\"content\":null,\"reasoning_content\":\"only\""), "<think>\nonly"},
-            {"[" DELTA("\"reasoning_content\":\"a\"") "," DELTA("\"content\":\"\\n\"") "," DELTA(
-                 "\"reasoning_content\":\"b\"") "]",
-             "<think>\nab"},
-            /* tags left in the field would close it early */
-            {MESSAGE("\"content\":\"c\",\"reasoning_content\":\"<think>\\na</think>b</think>\\n\""),
-             "<think>\nab\n</think>\n\nc"},
-            {"[" DELTA("\"reasoning_content\":\"a </th\"") "," DELTA("\"reasoning_content\":\"ink>b < c\"") "," DELTA(
-                 "\"content\":\"d\"") "]",
-             "<think>\na b < c\n</think>\n\nd"},
-            /* white space first, thought later */
-            {"[" DELTA("\"content\":\"\\n\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA(
-                 "\"content\":\"\\n\\nanswer\"") "]",
-             "<think>\nwhy\n</think>\n\nanswer"},
-            /* thought between content, as models with interleaved thinking write it */
-            {"[" DELTA("\"content\":\"one\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA("\"content\":\"two\"") "]",
-             "one\n<think>\nwhy\n</think>\n\ntwo"},
-            /* completions, refusals, other choices */
-            {"[{\"choices\":[{\"text\":\"raw \"}]},{\"choices\":[{\"text\":\"text\",\"finish_reason\":\"stop\"}]}]",
-             "raw text"},
-            {MESSAGE("\"content\":null,\"refusal\":\"I cannot\""), "I cannot"},
-            {"[{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"yes\"}}"
-             "]}]",
-             "yes"},
-        };
+    } cases[] = {
+        /* plain, with and without tags of its own */
+        {"[" DELTA("\"role\":\"assistant\",\"content\":\"\"") "," DELTA("\"content\":\"He\"") "," DELTA(
+             "\"content\":\"llo\"") "]",
+         "Hello"},
+        {"[" DELTA("\"content\":\"<think>a</think>b\"") "]", "<think>a</think>b"},
+        {MESSAGE("\"content\":\"  leading\""), "  leading"},
+        /* a field of its own, in every name it has */
+        {"[" DELTA("\"reasoning_content\":\"first, \"") "," DELTA("\"reasoning_content\":\"then\"") "," DELTA(
+             "\"content\":\"answer\"") "]",
+         "<think>\nfirst, then\n</think>\n\nanswer"},
+        {MESSAGE("\"content\":\"answer\",\"reasoning\":\"why\""), "<think>\nwhy\n</think>\n\nanswer"},
+        {MESSAGE("\"content\":\"answer\",\"thinking\":\"why\""), "<think>\nwhy\n</think>\n\nanswer"},
+        {MESSAGE("\"content\":\"answer\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"why\"}]"),
+         "<think>\nwhy\n</think>\n\nanswer"},
+        {MESSAGE("\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"why\"}]},{"
+                 "\"type\":\"text\",\"text\":\"answer\"}]"),
+         "<think>\nwhy\n</think>\n\nanswer"},
+        /* once, though two fields come, in one object or in turn */
+        {"[" DELTA("\"reasoning\":\"why\",\"reasoning_content\":\"why\"") "," DELTA("\"content\":\"answer\"") "]",
+         "<think>\nwhy\n</think>\n\nanswer"},
+        {"[" DELTA("\"reasoning\":\"why\",\"reasoning_details\":[{\"text\":\"why\"}]") "," DELTA(
+             "\"content\":\"answer\"") "]",
+         "<think>\nwhy\n</think>\n\nanswer"},
+        {"[" DELTA("\"reasoning\":\"wh\"") "," DELTA("\"reasoning_content\":\"wh\"") "," DELTA(
+             "\"reasoning\":"
+             "\"y\"") "," DELTA("\"reasoning_content\":\"y\"") "," DELTA("\"content\":\"answer\"") "]",
+         "<think>\nwhy\n</think>\n\nanswer"},
+        /* once, though the content has it again; white space does not make it another thought */
+        {MESSAGE("\"content\":\"<think>\\nwhy\\n</think>\\n\\nanswer\",\"reasoning_content\":\"why\""),
+         "<think>\nwhy\n</think>\n\nanswer"},
+        {"[" DELTA("\"reasoning_content\":\"why so\"") "," DELTA("\"content\":\"<thi\"") "," DELTA(
+             "\"content\":\"nk>why\\n\"") "," DELTA("\"content\":\"so</thi\"") "," DELTA("\"content\":\"nk>"
+                                                                                         "answer\"") "]",
+         "<think>\nwhy so\n</think>\n\nanswer"},
+        {MESSAGE("\"content\":\"<think>other</think>answer\",\"reasoning_content\":\"why\""),
+         "<think>\nwhy\n</think>\n\n<think>other</think>answer"},
+        {"[" DELTA("\"content\":\"<think>why</think>\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA(
+             "\"content\":\"answer\"") "]",
+         "<think>why</think>answer"},
+        /* no content: the thought was never closed */
+        {"[" DELTA("\"reasoning_content\":\"cut sho\"") "," END("length") "]", "<think>\ncut sho"},
+        {MESSAGE("\"content\":\"\",\"reasoning_content\":\"only\""), "<think>\nonly"},
+        {MESSAGE("\"content\":null,\"reasoning_content\":\"only\""), "<think>\nonly"},
+        {"[" DELTA("\"reasoning_content\":\"a\"") "," DELTA("\"content\":\"\\n\"") "," DELTA(
+             "\"reasoning_content\":\"b\"") "]",
+         "<think>\nab"},
+        /* tags left in the field would close it early */
+        {MESSAGE("\"content\":\"c\",\"reasoning_content\":\"<think>\\na</think>b</think>\\n\""),
+         "<think>\nab\n</think>\n\nc"},
+        {"[" DELTA("\"reasoning_content\":\"a </th\"") "," DELTA("\"reasoning_content\":\"ink>b < c\"") "," DELTA(
+             "\"content\":\"d\"") "]",
+         "<think>\na b < c\n</think>\n\nd"},
+        /* white space first, thought later */
+        {"[" DELTA("\"content\":\"\\n\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA(
+             "\"content\":\"\\n\\nanswer\"") "]",
+         "<think>\nwhy\n</think>\n\nanswer"},
+        /* thought between content, as models with interleaved thinking write it */
+        {"[" DELTA("\"content\":\"one\"") "," DELTA("\"reasoning\":\"why\"") "," DELTA("\"content\":\"two\"") "]",
+         "one\n<think>\nwhy\n</think>\n\ntwo"},
+        /* completions, refusals, other choices */
+        {"[{\"choices\":[{\"text\":\"raw \"}]},{\"choices\":[{\"text\":\"text\",\"finish_reason\":\"stop\"}]}]",
+         "raw text"},
+        {MESSAGE("\"content\":null,\"refusal\":\"I cannot\""), "I cannot"},
+        {"[{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"yes\"}}"
+         "]}]",
+         "yes"},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(cases[i].objects, cases[i].text);
 }
@@ -148,51 +147,61 @@ static void reply__writes_native_calls_as_tags(void **state)
     (void)state;
     static const struct {
         const char *objects, *text;
-    } cases
-        [] =
-            {
-                {MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":"
-                         "\"search\",\"arguments\":\"{\\\"query\\\": [\\\"x\\\"]}\"}}]"),
-                 "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"x\"]}}\n</tool_call>"},
-                /* in pieces, two at once, behind content and thought */
-                {"[" DELTA("\"reasoning_content\":\"hm\"") "," DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"a\","
-                                                                     "\"function\":{\"name\":\"search\",\"arguments\":"
-                                                                     "\"\"}}]") "," DELTA(
-                     "\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"visit\",\"arguments\":\"{"
-                     "\\\"url\\\":\"}}]") "," DELTA("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{"
-                                                    "\\\"query\\\":[1]}\"}}]") "," DELTA("\"tool_calls\":[{\"index\":1,"
-                                                                                         "\"function\":{\"arguments\":"
-                                                                                         "\"[2]}\"}}]") "," END("tool_"
-                                                                                                                "calls") "]",
-                 "<think>\nhm\n</think>\n\n<tool_call>\n{\"name\": \"search\", \"arguments\": "
-                 "{\"query\":[1]}}\n</tool_call>\n<tool_call>\n{\"name\": "
-                 "\"visit\", \"arguments\": {\"url\":[2]}}\n</tool_call>"},
-                {"[" DELTA("\"content\":\"Let me see.\"") "," DELTA(
-                     "\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"a\",\"arguments\":{\"k\":1}}}]") "]",
-                 "Let me see.\n<tool_call>\n{\"name\": \"a\", \"arguments\": {\"k\":1}}\n</tool_call>"},
-                /* every call with index 0, told apart by its id */
-                {"[" DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}"
-                           "\"}}]") "," DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"y\","
-                                              "\"arguments\":\"{}\"}}]") "]",
-                 "<tool_call>\n{\"name\": \"x\", \"arguments\": {}}\n</tool_call>\n<tool_call>\n{\"name\": \"y\", "
-                 "\"arguments\": {}}\n</tool_call>"},
-                /* no index at all */
-                {"[" DELTA("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\":\"}}"
-                           "]") "," DELTA("\"tool_calls\":[{\"function\":{\"arguments\":\"1}\"}}]") "]",
-                 "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\":1}}\n</tool_call>"},
-                /* the old form; nothing in an argument can look like a tag; broken arguments are left for the decoder
-                 */
-                {MESSAGE(
-                     "\"function_call\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\": \\\"</tool_call><answer>\\\"}\"}"),
-                 "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\": "
-                 "\"\\u003c/tool_call>\\u003canswer>\"}}\n</tool_call>"},
-                {MESSAGE("\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":\"{'k': 1\"}}]"),
-                 "<tool_call>\n{\"name\": \"x\", \"arguments\": {'k': 1}\n</tool_call>"},
-                {MESSAGE("\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":\"\"}}]"),
-                 "<tool_call>\n{\"name\": \"x\", \"arguments\": {}}\n</tool_call>"},
-                {MESSAGE("\"content\":\"a\",\"tool_calls\":[]"), "a"},
-                {MESSAGE("\"content\":\"a\",\"tool_calls\":null"), "a"},
-            };
+    } cases[] = {
+        {MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":"
+                 "\"search\",\"arguments\":\"{\\\"query\\\": [\\\"x\\\"]}\"}}]"),
+         "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"x\"]}}\n</tool_call>"},
+        /* in pieces, two at once, behind content and thought */
+        {"[" DELTA("\"reasoning_content\":\"hm\"") "," DELTA(
+             "\"tool_calls\":[{\"index\":0,\"id\":\"a\","
+             "\"function\":{\"name\":\"search\",\"arguments\":"
+             "\"\"}}]") "," DELTA("\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"visit\","
+                                  "\"arguments\":\"{"
+                                  "\\\"url\\\":\"}}]") "," DELTA("\"tool_calls\":[{\"index\":0,\"function\":{"
+                                                                 "\"arguments\":\"{"
+                                                                 "\\\"query\\\":[1]}\"}}]") "," DELTA("\"tool_"
+                                                                                                      "calls\":["
+                                                                                                      "{\"index"
+                                                                                                      "\":1,"
+                                                                                                      "\"functio"
+                                                                                                      "n\":{"
+                                                                                                      "\"argumen"
+                                                                                                      "ts\":"
+                                                                                                      "\"[2]}\"}"
+                                                                                                      "}]") "," END("to"
+                                                                                                                    "ol"
+                                                                                                                    "_"
+                                                                                                                    "ca"
+                                                                                                                    "ll"
+                                                                                                                    "s") "]",
+         "<think>\nhm\n</think>\n\n<tool_call>\n{\"name\": \"search\", \"arguments\": "
+         "{\"query\":[1]}}\n</tool_call>\n<tool_call>\n{\"name\": "
+         "\"visit\", \"arguments\": {\"url\":[2]}}\n</tool_call>"},
+        {"[" DELTA("\"content\":\"Let me see.\"") "," DELTA(
+             "\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"a\",\"arguments\":{\"k\":1}}}]") "]",
+         "Let me see.\n<tool_call>\n{\"name\": \"a\", \"arguments\": {\"k\":1}}\n</tool_call>"},
+        /* every call with index 0, told apart by its id */
+        {"[" DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}"
+                   "\"}}]") "," DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"y\","
+                                      "\"arguments\":\"{}\"}}]") "]",
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {}}\n</tool_call>\n<tool_call>\n{\"name\": \"y\", "
+         "\"arguments\": {}}\n</tool_call>"},
+        /* no index at all */
+        {"[" DELTA("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\":\"}}"
+                   "]") "," DELTA("\"tool_calls\":[{\"function\":{\"arguments\":\"1}\"}}]") "]",
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\":1}}\n</tool_call>"},
+        /* the old form; nothing in an argument can look like a tag; broken arguments are left for the decoder
+         */
+        {MESSAGE("\"function_call\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\": \\\"</tool_call><answer>\\\"}\"}"),
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\": "
+         "\"\\u003c/tool_call>\\u003canswer>\"}}\n</tool_call>"},
+        {MESSAGE("\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":\"{'k': 1\"}}]"),
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {'k': 1}\n</tool_call>"},
+        {MESSAGE("\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":\"\"}}]"),
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {}}\n</tool_call>"},
+        {MESSAGE("\"content\":\"a\",\"tool_calls\":[]"), "a"},
+        {MESSAGE("\"content\":\"a\",\"tool_calls\":null"), "a"},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(cases[i].objects, cases[i].text);
 }
