@@ -37,8 +37,7 @@ bool lenient_put(struct lenient_reader *reader, struct str s)
 
 /* ---- Blanks ---- */
 
-/* The length of the white space at `i` that JSON5 knows beyond JSON's own (ECMAScript's WhiteSpace and LineTerminator).
- */
+/* The length of the white space at `i` that JSON5 knows beyond JSON's own: ECMAScript's WhiteSpace, LineTerminator. */
 static size_t wide_blank(struct str text, size_t i)
 {
     unsigned char c = (unsigned char)text.data[i];
@@ -174,6 +173,8 @@ static bool put_hexadecimal(struct lenient_reader *reader, size_t from, bool neg
     }
     if (digits == 0 || !is_value_end(reader->text, i))
         return syntax(reader, "a hexadecimal number is malformed");
+    if (i == reader->text.len && reader->depth > 0)
+        return syntax(reader, "the text ends inside a number");
     char decimal[24];
     int length = snprintf(decimal, sizeof decimal, "%s%llu", negative ? "-" : "", (unsigned long long)value);
     reader->repairs |= LENIENT_JSON5;

@@ -103,7 +103,8 @@ static bool is_key_at(struct str text, size_t i)
         while (end < text.len && end - i < LOOK_AHEAD && (ascii_is_alnum(text.data[end]) || text.data[end] == '_'))
             end++;
     }
-    return end > i && char_at(text, skip_plain_blank(text, end)) == ':';
+    size_t next = skip_plain_blank(text, end);
+    return end > i && (next >= text.len || text.data[next] == ':');
 }
 
 /* Whether what stands at `i`, behind a string's comma, may be the next member. */
@@ -393,7 +394,7 @@ static bool read_inside(struct lenient_reader *reader, struct quoted *string)
 {
     struct str text = reader->text;
     size_t out_start = reader->out->len;
-    bool ok = true;
+    bool ok = true, inner = false;
     while (ok) {
         size_t run = plain_run(reader, string);
         struct str piece = str_slice(text, reader->i, reader->i + run);
@@ -406,6 +407,8 @@ static bool read_inside(struct lenient_reader *reader, struct quoted *string)
         size_t closing = closing_length(reader, string), length = lenient_quote_length(text, reader->i);
         if (closing) {
             reader->i += closing;
+            if (inner && reader->depth > 0 && skip_plain_blank(text, reader->i) >= text.len)
+                return lenient_fail(reader, STATUS_SYNTAX, string->start - 1, "a string that begins here is cut");
             return ok;
         }
         if (c == '\\') {
@@ -420,6 +423,7 @@ static bool read_inside(struct lenient_reader *reader, struct quoted *string)
             return lenient_fail(reader, STATUS_SYNTAX, string->start - 1, "a closing quote is missing in a list");
         if (length == 0 && !is_blank(c))
             string->comma = STR_NONE;
+        inner |= own; /* then a quote at the very end may be one more of these */
         if (own)
             reader->repairs |= LENIENT_QUOTES;
         if ((unsigned char)c < 0x20 && !string->triple)

@@ -308,6 +308,74 @@ static void call__examples_are_correct(void **state)
     }
 }
 
+/* Whether `part` holds nothing that is not in `whole`: scalars equal, lists begin alike, members are among the others.
+ */
+static bool is_part_of(json_t *part, json_t *whole)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_object(part) && json_is_object(whole)) {
+        json_object_foreach (part, key, value) {
+            if (!json_object_get(whole, key) || !is_part_of(value, json_object_get(whole, key)))
+                return false;
+        }
+        return true;
+    }
+    if (!json_is_array(part) || !json_is_array(whole))
+        return json_equal(part, whole);
+    json_array_foreach (part, i, value) {
+        if (i >= json_array_size(whole) || !is_part_of(value, json_array_get(whole, i)))
+            return false;
+    }
+    return true;
+}
+
+/* A call cut at any byte is refused or holds whole values only, whether or not a closing tag follows the cut. (A string
+ * of two parts, or one with bare quotes inside, cannot be told from its beginning, and is not among them.) */
+static void call__never_takes_half_a_value(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"name\": \"search\", \"arguments\": {\"query\": [\"first, second\", \"third {x}\"], \"limit\": 125, "
+        "\"deep\": "
+        "{\"a\": true, \"b\": null, \"c\": -1.5e10}}}",
+        "{\"arguments\": {\"q\": \"it's \\\"so\\\" \\u00e9\", \"n\": 12}, \"name\": \"calculate\"}",
+        "{'name': 'calculate', 'arguments': {'a': (10, 20), 'b': 'x', 'c': \"it's\", 'd': None}}",
+        "{name: 'calculate', arguments: {a: 0xFF, b: [1.5, .25], c: 'one, two'}}",
+        "{\"name\": \"f\", \"arguments\": {\"a\": bare word, \"b\": \"say hello\", \"c\": \"line\nline\"}}",
+        "<function=calculate>\n<parameter=a>\nvalue one\n</parameter>\n<parameter=b>\n[1, "
+        "22]\n</parameter>\n</function>",
+        "calculate\n<arg_key>key</arg_key>\n<arg_value>value "
+        "one</arg_value>\n<arg_key>b</arg_key><arg_value>22</arg_value>",
+    };
+    size_t refused = 0, taken = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct call_text text = {.json = str_of(texts[i]), .closed = true};
+        struct call_list whole, part;
+        call_decode(&text, NULL, &whole);
+        assert_int_equal(whole.items[0].error.status, STATUS_OK);
+        for (size_t cut = 0; cut < 2 * strlen(texts[i]); cut++) {
+            text.json = str_slice(str_of(texts[i]), 0, cut / 2);
+            text.closed = cut % 2;
+            call_decode(&text, NULL, &part);
+            const struct call *call = &part.items[0];
+            if (call->error.status == STATUS_OK) {
+                taken++;
+                bool equal = strcmp(call->name, whole.items[0].name) == 0 &&
+                             is_part_of(call->arguments, whole.items[0].arguments);
+                if (!equal)
+                    fail_msg("invented from: %.*s", STR_ARG(text.json));
+            } else {
+                refused++;
+            }
+            call_list_finish(&part);
+        }
+        call_list_finish(&whole);
+    }
+    assert_true(refused > 10 * taken && taken > 10);
+}
+
 /* ---- the calls of real models ---- */
 
 struct tally {
@@ -385,6 +453,7 @@ int main(void)
         cmocka_unit_test(call__fits_the_tools_that_a_run_has),
         cmocka_unit_test(call__an_error_shows_a_correct_call),
         cmocka_unit_test(call__examples_are_correct),
+        cmocka_unit_test(call__never_takes_half_a_value),
         cmocka_unit_test(call__recovers_the_calls_of_real_models),
     };
     return cmocka_run_group_tests(tests, load_tools, unload_tools);
