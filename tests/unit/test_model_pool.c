@@ -3,10 +3,14 @@
 #include "model/probe.h"
 #include "support/model_world.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -142,13 +146,93 @@ static void pool__waits_for_endpoints_to_come_back(void **state)
     world_finish(&world);
 }
 
-struct revival {
-    struct world *world;
-    struct loop_timer *timer;
-    int port;
+/* A server that comes up late: its port is taken from the start, but refuses connections until the thread listens. */
+struct late_server {
+    int descriptor, port;
+    pthread_t thread;
 };
 
+static void answer_one(int connection)
+{
+    char request[4096];
+    size_t length = 0;
+    while (length < sizeof request - 1) {
+        ssize_t got = recv(connection, request + length, sizeof request - 1 - length, 0);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+        request[length] = '\0';
+        if (strncmp(request, "GET ", 4) == 0 ? strstr(request, "\r\n\r\n") != NULL : strstr(request, "}]}") != NULL)
+            break;
+    }
+    const char *body = strncmp(request, "GET ", 4) == 0
+                           ? "{\"data\":[{\"id\":\"m\"}]}"
+                           : "{\"choices\":[{\"message\":{\"content\":\"back\"},\"finish_reason\":\"stop\"}]}";
+    dprintf(connection,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+            strlen(body), body);
+    close(connection);
+}
+
+static void *come_up_late(void *user)
+{
+    struct late_server *server = user;
+    usleep(150 * 1000);
+    listen(server->descriptor, 8);
+    for (;;) {
+        int connection = accept(server->descriptor, NULL, NULL);
+        if (connection < 0)
+            return NULL;
+        answer_one(connection);
+    }
+}
+
+static void late_server_start(struct late_server *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    server->descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(server->descriptor, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(server->descriptor, (struct sockaddr *)&address, &size), 0);
+    server->port = ntohs(address.sin_port);
+    assert_int_equal(pthread_create(&server->thread, NULL, come_up_late, server), 0);
+}
+
+static void late_server_stop(struct late_server *server)
+{
+    shutdown(server->descriptor, SHUT_RDWR);
+    pthread_join(server->thread, NULL);
+    close(server->descriptor);
+}
+
 static void pool__goes_on_when_one_is_back(void **state)
+{
+    (void)state;
+    struct late_server late;
+    char one[64], two[64];
+    late_server_start(&late);
+    snprintf(one, sizeof one, "http://127.0.0.1:%d/v1", closed_port());
+    snprintf(two, sizeof two, "http://127.0.0.1:%d/v1", late.port);
+    struct openai_endpoint endpoints[] = {{one, NULL}, {two, NULL}};
+    struct world world;
+    world_init(&world);
+    world.options.endpoints = endpoints;
+    world.options.n_endpoints = 2;
+    world.options.max_tries = 1;
+    world_client(&world);
+    struct watched watched = world_complete(&world);
+    assert_int_equal(watched.result.failure, MODEL_OK);
+    assert_string_equal(watched.text.data, "back");
+    assert_int_equal(watched.notice_count[MODEL_NOTICE_WAITING], 1);
+    assert_int_equal(watched.notice_count[MODEL_NOTICE_RESUMED], 1);
+    assert_int_equal(watched.notice_count[MODEL_NOTICE_RETRY], 0);
+    assert_true(watched.result.waited_ms >= 100);
+    watched_finish(&watched);
+    world_finish(&world);
+    late_server_stop(&late);
+}
+
+static void pool__passes_over_endpoints_found_down(void **state)
 {
     (void)state;
     struct world world;
@@ -482,6 +566,7 @@ int main(void)
         cmocka_unit_test(pool__rejects_when_every_endpoint_does),
         cmocka_unit_test(pool__waits_for_endpoints_to_come_back),
         cmocka_unit_test(pool__goes_on_when_one_is_back),
+        cmocka_unit_test(pool__passes_over_endpoints_found_down),
         cmocka_unit_test(pool__counts_failed_connections_of_a_single_endpoint),
         cmocka_unit_test(pool__caps_requests_in_flight_and_serves_sessions_in_turn),
         cmocka_unit_test(pool__cancels_in_the_queue),
