@@ -44,14 +44,11 @@ static void stop_reading(struct model_call *call)
 /* Takes one object of the reply; false when reading is over. */
 static bool take_object(struct model_call *call, struct str text)
 {
-    json_t *object;
-    if (json_parse(text, &object, NULL) != STATUS_OK) {
+    enum reply_end before = call->reply.end;
+    if (!reply_event(&call->reply, text)) {
         call->garbage = true;
         return false;
     }
-    enum reply_end before = call->reply.end;
-    reply_object(&call->reply, object);
-    json_decref(object);
     if (before == REPLY_OPEN && call->reply.end == REPLY_FINISHED)
         loop_timer_start(call->timer, CLOSE_AFTER_REASON_MS);
     return !call->reply.error && call->reply.end != REPLY_ABORTED && !call->canceled;

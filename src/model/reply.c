@@ -12,6 +12,7 @@ void reply_init(struct reply *reply, void (*text)(void *user, struct str text), 
 {
     *reply = (struct reply){.text = text, .user = user, .usage = {-1, -1, -1, -1}};
     buf_init(&reply->held, REPLY_MAX_TEXT);
+    reply_frame_init(&reply->frame);
 }
 
 void reply_finish(struct reply *reply)
@@ -27,6 +28,7 @@ void reply_finish(struct reply *reply)
     free(reply->served_model);
     json_decref(reply->error);
     buf_finish(&reply->held);
+    reply_frame_finish(&reply->frame);
     *reply = (struct reply){0};
 }
 
@@ -247,7 +249,7 @@ static void take_parts(struct reply *reply, const json_t *parts, bool thought)
     }
 }
 
-static void take_thought_fields(struct reply *reply, const json_t *message)
+static enum reply_field field_of(const char *key)
 {
     static const struct {
         const char *key;
@@ -255,7 +257,16 @@ static void take_thought_fields(struct reply *reply, const json_t *message)
     } fields[] = {
         {"reasoning_content", REPLY_REASONING_CONTENT}, {"reasoning", REPLY_REASONING}, {"thinking", REPLY_THINKING}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        take_thought(reply, fields[i].field, json_get_str(message, fields[i].key));
+        if (strcmp(key, fields[i].key) == 0)
+            return fields[i].field;
+    return REPLY_FIELD_NONE;
+}
+
+static void take_thought_fields(struct reply *reply, const json_t *message)
+{
+    static const char *const keys[] = {"reasoning_content", "reasoning", "thinking"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        take_thought(reply, field_of(keys[k]), json_get_str(message, keys[k]));
     size_t i;
     json_t *detail;
     json_array_foreach (json_object_get(message, "reasoning_details"), i, detail) {
@@ -450,6 +461,26 @@ bool reply_object(struct reply *reply, const json_t *object)
     }
     take_timings(&reply->usage, timings);
     return json_is_array(choices) || json_object_get(object, "usage") || timings;
+}
+
+bool reply_event(struct reply *reply, struct str event)
+{
+    struct str token;
+    if (reply->end == REPLY_OPEN && reply_frame_match(&reply->frame, event, &token)) {
+        enum reply_field field = field_of(reply->frame.key);
+        if (field == REPLY_FIELD_NONE)
+            feed_content(reply, token);
+        else
+            take_thought(reply, field, token);
+        return true;
+    }
+    json_t *object;
+    if (json_parse(event, &object, NULL) != STATUS_OK)
+        return false;
+    if (reply_object(reply, object) && !reply->error)
+        reply_frame_learn(&reply->frame, event, object);
+    json_decref(object);
+    return true;
 }
 
 /* Writes one native call as the model would have written it. A `<` can stand only inside strings of valid JSON; escaped

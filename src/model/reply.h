@@ -18,6 +18,7 @@
 #include "core/buf.h"
 #include "core/json.h"
 #include "core/str.h"
+#include "model/reply_frame.h"
 #include "protocol/generation.h"
 
 #define REPLY_MAX_TEXT       ((size_t)32 * 1024 * 1024) /* bytes of a native call's arguments, of repeated thought */
@@ -63,6 +64,7 @@ struct reply {
     uint64_t hash, hashed_bytes; /* of the thought without white space */
     bool content_thought;        /* the content itself opened with <think> */
     char last;                   /* last byte written */
+    struct reply_frame frame;
     struct reply_tool_call *calls;
     size_t n_calls, calls_capacity;
 };
@@ -73,6 +75,10 @@ void reply_finish(struct reply *reply); /* NULL and zeroed are allowed */
 /* Takes one JSON object of the reply. False when it is no part of a completion (no choices, usage or error in it):
  * garbage. */
 bool reply_object(struct reply *reply, const json_t *object);
+
+/* The same with the object as text, as an event of a stream has it. False when it is no JSON; an object that is no part
+ * of a completion is passed over. */
+bool reply_event(struct reply *reply, struct str event);
 
 /* The reply is over: writes what was kept back, and the native calls. */
 void reply_close(struct reply *reply);

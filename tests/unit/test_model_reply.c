@@ -270,6 +270,87 @@ static void reply__reports_usage_as_given(void **state)
     }
 }
 
+/* Streams read as text, where events that differ in their token alone go a shorter way, say what they say as objects.
+ */
+static void reply__reads_events_as_it_reads_objects(void **state)
+{
+    (void)state;
+#define FRAME(members, reason)                                                                        \
+    "{\"id\":\"c-1\",\"model\":\"m \\\"content\\\": \",\"choices\":[{\"index\":0,\"delta\":{" members \
+    "},\"finish_reason\":" reason "}]}"
+    static const char *const events[] = {
+        FRAME("\"role\":\"assistant\",\"content\":\"\"", "null"),
+        FRAME("\"reasoning_content\":\"we\"", "null"),
+        FRAME("\"reasoning_content\":\"ll </th\"", "null"),
+        FRAME("\"reasoning_content\":\"ink> ok\"", "null"),
+        FRAME("\"content\":\"a\"", "null"),
+        FRAME("\"content\":\" b\"", "null"),
+        FRAME("\"content\":\"中 文\"", "null"),
+        FRAME("\"content\":\"\\n\\\"q\\\"\"", "null"),
+        FRAME("\"content\": \"spaced\"", "null"),
+        FRAME("\"content\":\"x\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]", "null"),
+        FRAME("\"content\":\"c\"", "null"),
+        FRAME("\"content\":\"d\",\"reasoning\":\"late\"", "null"),
+        FRAME("\"content\":\"end\"", "\"length\""),
+        FRAME("\"content\":\"tail\"", "null"),
+        "{\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}",
+    };
+    struct reply one, other;
+    struct buf first, second;
+    buf_init(&first, BUF_UNBOUNDED);
+    buf_init(&second, BUF_UNBOUNDED);
+    reply_init(&one, collect, &first);
+    reply_init(&other, collect, &second);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        json_t *object;
+        assert_int_equal(json_parse(str_of(events[i]), &object, NULL), STATUS_OK);
+        reply_object(&one, object);
+        json_decref(object);
+        assert_true(reply_event(&other, str_of(events[i])));
+    }
+    reply_close(&one);
+    reply_close(&other);
+    assert_string_equal(second.data, first.data);
+    assert_int_equal(other.reason, FINISH_LENGTH);
+    assert_int_equal(other.usage.prompt, 3);
+    /* what only looks like the frame is still checked */
+    assert_false(reply_event(&other, STR("{\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}")));
+    reply_finish(&one);
+    reply_finish(&other);
+    buf_finish(&first);
+    buf_finish(&second);
+}
+
+static void frame__takes_tokens_alone(void **state)
+{
+    (void)state;
+#define EVENT(token) "{\"choices\":[{\"delta\":{\"content\":\"" token "\"}}]}"
+    static const struct {
+        const char *event;
+        const char *token; /* NULL: no match */
+    } cases[] = {
+        {EVENT("b"), "b"},     {EVENT("\xe4\xb8\xad"), "\xe4\xb8\xad"},
+        {EVENT("a\\n"), NULL}, {EVENT("a\"},\"finish_reason\":\"stop\"},{\"x\":{\"y\":\""), NULL},
+        {EVENT("\xff"), NULL}, {EVENT("\t"), NULL},
+        {EVENT(""), NULL},     {"{\"choices\":[{\"delta\":{\"content\":\"b\"}}]} ", NULL},
+        {"{", NULL},
+    };
+    struct reply_frame frame;
+    struct str token;
+    json_t *object;
+    reply_frame_init(&frame);
+    assert_false(reply_frame_match(&frame, str_of(cases[0].event), &token));
+    assert_int_equal(json_parse(STR(EVENT("first")), &object, NULL), STATUS_OK);
+    reply_frame_learn(&frame, STR(EVENT("first")), object);
+    json_decref(object);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(reply_frame_match(&frame, str_of(cases[i].event), &token), cases[i].token != NULL);
+        if (cases[i].token)
+            assert_true(str_equal(token, str_of(cases[i].token)));
+    }
+    reply_frame_finish(&frame);
+}
+
 static void reply__keeps_errors_apart(void **state)
 {
     (void)state;
@@ -322,6 +403,8 @@ int main(void)
         cmocka_unit_test(reply__writes_native_calls_as_tags),
         cmocka_unit_test(reply__maps_finish_reasons),
         cmocka_unit_test(reply__reports_usage_as_given),
+        cmocka_unit_test(reply__reads_events_as_it_reads_objects),
+        cmocka_unit_test(frame__takes_tokens_alone),
         cmocka_unit_test(reply__keeps_errors_apart),
         cmocka_unit_test(reply__refuses_what_is_no_completion),
     };
