@@ -288,6 +288,19 @@ static enum status take_prompts(struct profile *profile, struct profile_prompts 
     return status;
 }
 
+/* The patterns of the topmost layer hold. */
+static void take_models(struct profile_prompts *prompts, struct profile_prompts *layer)
+{
+    char **models = prompts->models;
+    size_t count = prompts->n_models, capacity = prompts->models_capacity;
+    prompts->models = layer->models;
+    prompts->n_models = layer->n_models;
+    prompts->models_capacity = layer->models_capacity;
+    layer->models = models;
+    layer->n_models = count;
+    layer->models_capacity = capacity;
+}
+
 static enum status load_layer(struct profile *profile, const struct folder *folder, int depth, struct error *error)
 {
     struct buf yaml;
@@ -303,6 +316,7 @@ static enum status load_layer(struct profile *profile, const struct folder *fold
         free(profile->description);
         profile->description = NULL;
         status = apply_settings(profile, &layer, buf_str(&yaml), place, error);
+        take_models(profile->prompts, &layer);
     }
     if (status == STATUS_OK)
         status = take_prompts(profile, &layer, folder, error);
@@ -391,7 +405,15 @@ enum status profile_load(const char *name, const struct profile_source *source, 
     enum status status = load_layer(profile, &folder, 0, error);
     if (status == STATUS_OK) {
         profile->name = named ? mem_strdup(name) : folder_name(name);
-        profile->origin = mem_strdup(named ? "built in" : name);
+        struct str embedded;
+        char *path = mem_printf("prompts/%s/profile.yaml", name);
+        if (!named)
+            profile->origin = mem_strdup(name);
+        else if (embed_find(path, &embedded))
+            profile->origin = mem_strdup("built in");
+        else
+            profile->origin = mem_printf("%s/%s", prompts_dir, name);
+        free(path);
         if (!profile->description)
             profile->description = mem_strdup("");
         status = check_complete(profile, error);
@@ -513,4 +535,38 @@ const char *profile_prompt_origin(const struct profile *profile, enum prompt_id 
 struct str profile_prompt_text(const struct profile *profile, enum prompt_id id)
 {
     return str_make(profile->prompts->texts[id].text, profile->prompts->texts[id].len);
+}
+
+static json_t *text_to_json(const char *origin, struct str text)
+{
+    json_t *object = json_object();
+    json_put_str(object, "origin", str_of(origin));
+    json_put_str(object, "text", text);
+    return object;
+}
+
+json_t *profile_to_json(const struct profile *profile)
+{
+    json_t *object = json_object(), *prompts = json_object(), *tools = json_object();
+    json_put_str(object, "name", str_of(profile->name));
+    json_put_str(object, "description", str_of(profile->description));
+    json_put_str(object, "origin", str_of(profile->origin));
+    json_put_str(object, "hash", str_of(profile->hash));
+    json_put(object, "settings", profile_settings_to_json(profile));
+    for (int id = 0; id < PROMPT_COUNT; id++) {
+        const struct prompt_text *text = &profile->prompts->texts[id];
+        json_t *prompt = text_to_json(text->origin, str_make(text->text, text->len));
+        if (text->syntax != SYNTAX_FATHOM)
+            json_put_str(prompt, "syntax", str_of(profile_syntax_name(text->syntax)));
+        if (text->append)
+            json_put_str(prompt, "append", str_of(text->append));
+        json_put(prompts, profile_prompt_name((enum prompt_id)id), prompt);
+    }
+    for (size_t i = 0; i < profile->prompts->n_notes; i++) {
+        const struct tool_note *note = &profile->prompts->notes[i];
+        json_put(tools, note->tool, text_to_json(note->origin, str_of(note->text)));
+    }
+    json_put(object, "prompts", prompts);
+    json_put(object, "tools", tools);
+    return object;
 }

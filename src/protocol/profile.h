@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "core/buf.h"
+#include "core/json.h"
 #include "core/status.h"
 #include "core/str.h"
 #include "protocol/generation.h"
@@ -147,6 +148,11 @@ const char *profile_prompt_name(enum prompt_id id);
 const char *profile_prompt_origin(const struct profile *profile, enum prompt_id id);
 struct str profile_prompt_text(const struct profile *profile, enum prompt_id id);
 
+/* The whole profile: {"name", "description", "origin", "hash", "settings": {as in profile.yaml}, "prompts": {name:
+ * {"origin", "text", and "syntax" and "append" where they are not the usual}}, "tools": {name: {"origin", "text"}}}. A
+ * new reference. */
+json_t *profile_to_json(const struct profile *profile);
+
 struct prompt_value {
     const char *name; /* without braces */
     struct str text;
@@ -165,7 +171,8 @@ struct profile_start {
     size_t n_tools;
 };
 
-/* Appends the system message and the first user message of a run. An empty system message means there is none. */
+/* Appends the system message and the first user message of a run to buffers made with BUF_UNBOUNDED, like the next two.
+ * An empty system message means there is none. */
 void profile_render_start(const struct profile *profile, const struct profile_start *start, struct buf *system,
                           struct buf *user);
 

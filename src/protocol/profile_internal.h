@@ -44,6 +44,12 @@ struct profile_prompts {
 enum status profile_settings_read(struct profile *profile, struct str yaml, const char *place,
                                   struct error *error) STATUS_CHECKED;
 
+/* The settings as an object with the keys and words of profile.yaml. */
+json_t *profile_settings_to_json(const struct profile *profile);
+
+/* The word for a syntax in profile.yaml. */
+const char *profile_syntax_name(enum prompt_syntax syntax);
+
 /* Checks that a text and what is put behind it use only the placeholders of `id`. STATUS_INVALID with line and column.
  */
 enum status profile_check_placeholders(enum prompt_id id, const struct prompt_text *text,

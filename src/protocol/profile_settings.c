@@ -240,9 +240,15 @@ static bool is_inner_path(struct str path)
            str_find(path, STR("/../"), 0) == STR_NONE && !str_ends_with(path, STR("/.."));
 }
 
+static const char *const syntaxes[] = {"fathom", "python", "verbatim", NULL};
+
+const char *profile_syntax_name(enum prompt_syntax syntax)
+{
+    return syntaxes[syntax];
+}
+
 static enum status read_prompt(struct reader *reader, struct prompt_text *prompt)
 {
-    static const char *const syntaxes[] = {"fathom", "python", "verbatim", NULL};
     if (reader->event.type != YAML_MAPPING_START_EVENT)
         return fail(reader, "a prompt is a mapping of \"file\", \"syntax\" and \"append\"");
     for (;;) {
@@ -322,6 +328,7 @@ static enum status read_separators(struct reader *reader, const struct field *fi
         __VA_ARGS__, NULL \
     }
 
+/* The description comes first: it is not among the settings that profile_settings_to_json gives. */
 static const struct field fields[] = {
     {.key = "description", .read = read_text, .offset = offsetof(struct profile, description)},
     {.key = "base", .read = read_base},
@@ -366,4 +373,37 @@ enum status profile_settings_read(struct profile *profile, struct str yaml, cons
         yaml_event_delete(&reader.event);
     yaml_parser_delete(&reader.parser);
     return status;
+}
+
+/* Adds what `fields` says of the profile; sampling values only where they are set. */
+static void add_fields(json_t *object, const struct profile *profile, const struct field *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct field *field = &list[i];
+        const char *target = (const char *)profile + field->offset;
+        if (field->flag_offset && !*(const bool *)((const char *)profile + field->flag_offset))
+            continue;
+        if (field->read == read_choice)
+            json_put(object, field->key, json_string(field->names[*(const int *)(const void *)target]));
+        else if (field->read == read_text)
+            json_put_str(object, field->key, str_of(*(char *const *)(const void *)target));
+        else if (field->read == read_real)
+            json_put(object, field->key, json_real(*(const double *)(const void *)target));
+        else if (field->read == read_whole)
+            json_put(object, field->key, json_integer(*(const int64_t *)(const void *)target));
+    }
+}
+
+json_t *profile_settings_to_json(const struct profile *profile)
+{
+    json_t *settings = json_object(), *sampling = json_object(), *separators = json_object(), *models = json_array();
+    for (size_t i = 0; i < profile->prompts->n_models; i++)
+        json_push(models, json_from_str(str_of(profile->prompts->models[i])));
+    json_put(settings, "models", models);
+    add_fields(settings, profile, fields + 1, sizeof fields / sizeof fields[0] - 1);
+    add_fields(sampling, profile, sampling_fields, sizeof sampling_fields / sizeof sampling_fields[0]);
+    add_fields(separators, profile, separator_fields, sizeof separator_fields / sizeof separator_fields[0]);
+    json_put(settings, "sampling", sampling);
+    json_put(settings, "separators", separators);
+    return settings;
 }
