@@ -275,17 +275,34 @@ static void take_thought_fields(struct reply *reply, const json_t *message)
     }
 }
 
-/* The call that a piece belongs to. Servers that leave out the index, or give 0 for every call, begin a new one with a
- * new id. NULL when there are too many. */
-static struct reply_tool_call *find_call(struct reply *reply, const json_t *piece, size_t position)
+static bool is_whole(const struct reply_tool_call *call)
+{
+    json_t *arguments;
+    bool whole = json_parse(buf_str(&call->arguments), &arguments, NULL) == STATUS_OK;
+    if (whole)
+        json_decref(arguments);
+    return whole;
+}
+
+/* Where a piece without an index belongs: a new id begins a new call, and so does a name behind a call that is whole.
+ */
+static size_t place_of(const struct reply *reply, const json_t *piece, const char *id)
+{
+    bool named = json_get_str(json_object_get(piece, "function"), "name").len > 0;
+    if (!reply->n_calls)
+        return 0;
+    const struct reply_tool_call *last = &reply->calls[reply->n_calls - 1];
+    bool begins = (id && *id && (!last->id || strcmp(id, last->id) != 0)) || (named && is_whole(last));
+    return begins ? reply->n_calls : reply->n_calls - 1;
+}
+
+/* The call that a piece belongs to. Servers that give index 0 to every call begin a new one with a new id. NULL when
+ * there are too many. */
+static struct reply_tool_call *find_call(struct reply *reply, const json_t *piece)
 {
     int64_t given = json_get_int(piece, "index", -1);
     const char *id = json_get_string(piece, "id");
-    size_t index = given >= 0                                           ? (size_t)given
-                   : json_object_get(piece, "index") || !reply->n_calls ? position
-                                                                        : SIZE_MAX;
-    if (index == SIZE_MAX)
-        index = id && *id ? reply->n_calls : reply->n_calls - 1;
+    size_t index = given >= 0 ? (size_t)given : place_of(reply, piece, id);
     if (index < reply->n_calls && id && *id && reply->calls[index].id && strcmp(id, reply->calls[index].id) != 0) {
         for (index = 0; index < reply->n_calls; index++)
             if (reply->calls[index].id && strcmp(id, reply->calls[index].id) == 0)
@@ -307,9 +324,9 @@ static struct reply_tool_call *find_call(struct reply *reply, const json_t *piec
     return call;
 }
 
-static void take_call(struct reply *reply, const json_t *piece, const json_t *function, size_t position)
+static void take_call(struct reply *reply, const json_t *piece, const json_t *function)
 {
-    struct reply_tool_call *call = find_call(reply, piece, position);
+    struct reply_tool_call *call = find_call(reply, piece);
     if (!call || !json_is_object(function))
         return;
     const json_t *arguments = json_object_get(function, "arguments");
@@ -339,9 +356,9 @@ static void take_message(struct reply *reply, const json_t *message)
     size_t i;
     json_t *piece;
     json_array_foreach (json_object_get(message, "tool_calls"), i, piece)
-        take_call(reply, piece, json_object_get(piece, "function"), i);
+        take_call(reply, piece, json_object_get(piece, "function"));
     if (json_is_object(json_object_get(message, "function_call")))
-        take_call(reply, message, json_object_get(message, "function_call"), 0);
+        take_call(reply, message, json_object_get(message, "function_call"));
 }
 
 /* ---- what surrounds it ---- */

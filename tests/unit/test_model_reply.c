@@ -190,6 +190,11 @@ static void reply__writes_native_calls_as_tags(void **state)
         {"[" DELTA("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\":\"}}"
                    "]") "," DELTA("\"tool_calls\":[{\"function\":{\"arguments\":\"1}\"}}]") "]",
          "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\":1}}\n</tool_call>"},
+        /* neither index nor id */
+        {MESSAGE("\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":{\"k\":1}}},{\"function\":{\"name\":"
+                 "\"x\",\"arguments\":{\"k\":2}}}]"),
+         "<tool_call>\n{\"name\": \"x\", \"arguments\": {\"k\":1}}\n</tool_call>\n<tool_call>\n{\"name\": \"x\", "
+         "\"arguments\": {\"k\":2}}\n</tool_call>"},
         /* the old form; nothing in an argument can look like a tag; broken arguments are left for the decoder
          */
         {MESSAGE("\"function_call\":{\"name\":\"x\",\"arguments\":\"{\\\"k\\\": \\\"</tool_call><answer>\\\"}\"}"),
