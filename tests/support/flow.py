@@ -27,12 +27,15 @@ def environment(home, **more):
 
 
 @contextlib.contextmanager
-def stub_server(program, script, folder):
-    """A scripted server of this folder for the time of a `with`; gives (its address, path of its request log)."""
+def stub_server(program, script, folder, *arguments):
+    """A server of this folder for the time of a `with`, scripted unless `script` is None; gives (its address, path of its
+    request log)."""
     script_path, log = pathlib.Path(folder, "script.json"), pathlib.Path(folder, "requests.jsonl")
-    script_path.write_text(json.dumps(script), encoding="utf-8")
+    if script is not None:
+        script_path.write_text(json.dumps(script), encoding="utf-8")
+        arguments = ("--script", str(script_path), *arguments)
     server = subprocess.Popen(
-        [sys.executable, str(SUPPORT / program), "--script", str(script_path), "--log", str(log), "--watch-stdin"],
+        [sys.executable, str(SUPPORT / program), *arguments, "--log", str(log), "--watch-stdin"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         port = int(server.stdout.readline())
@@ -41,6 +44,40 @@ def stub_server(program, script, folder):
         server.stdin.close()
         server.stdout.close()
         server.wait(timeout=10)
+
+
+def read_lines(path):
+    """The values of a JSONL file; none where there is no file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def completions(log):
+    """The bodies of the completion requests that a model server has logged."""
+    return [line["body"] for line in read_lines(log) if line["path"].endswith("/completions")]
+
+
+class Asked:
+    """What came of one `fathom ask`: exit code, result, events, and all that was written."""
+
+    def __init__(self, done, events_path):
+        self.code, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.result = json.loads(done.stdout) if done.stdout else None
+        self.events = read_lines(events_path)
+        with open(events_path, encoding="utf-8") as file:
+            self.everything = done.stdout + done.stderr + file.read()
+
+    def __str__(self):
+        return f"exit code {self.code}\n{self.stdout[:4000]}\n{self.stderr}"
+
+    def events_of(self, kind):
+        return [event for event in self.events if event["type"] == kind]
+
+    def texts_of(self, kind):
+        """The texts of the events of a kind, as one."""
+        return "\n".join(event.get("text", "") for event in self.events_of(kind))
 
 
 class FlowTest(unittest.TestCase):
@@ -89,15 +126,30 @@ class FlowTest(unittest.TestCase):
         self.addCleanup(end)
         return process
 
-    def serve(self, program, script):
-        """A scripted server until the test ends; gives (its address, path of its request log)."""
+    def ask(self, url, *arguments, question="When was the lighthouse built?", termination="answer", **more):
+        """Asks the model at `url` (None: wherever the arguments say) with nothing of this machine's own settings; gives
+        an Asked, whose run must have ended as said (None: anyhow)."""
+        events = tempfile.NamedTemporaryFile(suffix=".jsonl", dir=self.folder, delete=False)
+        events.close()
+        address = ("--base-url", url) if url else ()
+        asked = Asked(self.run_fathom("ask", question, "--json", "--no-config", "--events", events.name, *address, *arguments,
+                                      **more), events.name)
+        self.assertNotIn("Sanitizer", asked.stderr)
+        if termination:
+            self.assertIsNotNone(asked.result, asked)
+            self.assertEqual(asked.result["termination"], termination, asked)
+        return asked
+
+    def serve(self, program, script, *arguments):
+        """A server until the test ends, scripted unless `script` is None; gives (its address, path of its request log)."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
-        return stack.enter_context(stub_server(program, script, tempfile.mkdtemp(prefix="stub-", dir=self.folder)))
+        return stack.enter_context(
+            stub_server(program, script, tempfile.mkdtemp(prefix="stub-", dir=self.folder), *arguments))
 
-    def stub(self, script):
+    def stub(self, script, *arguments):
         """A scripted model server (stub_model.py); gives (base URL, path of its request log)."""
-        address, log = self.serve("stub_model.py", script)
+        address, log = self.serve("stub_model.py", script, *arguments)
         return f"{address}/v1", log
 
     def stub_web(self, script=None):
