@@ -4,6 +4,8 @@
 
 #include "text/words.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 struct stem {
     char *word;
     size_t length;
@@ -154,12 +156,20 @@ static const struct suffix_rule simple_suffixes[] = {
 };
 
 static const struct suffix_rule final_suffixes[] = {
-    {"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ment", ""}, {"sion", "s"},
-    {"tion", "t"}, {"ant", ""},  {"ent", ""},  {"ism", ""},  {"ate", ""},  {"iti", ""},  {"ous", ""},
+    {"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ment", ""},
+    {"ant", ""},   {"ent", ""},  {"ism", ""},  {"ate", ""},  {"iti", ""},  {"ous", ""},
     {"ive", ""},   {"ize", ""},  {"al", ""},   {"er", ""},   {"ic", ""},   {"ou", ""},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+/* "ion" goes only behind s or t, which count for the measure and stay. */
+static void strip_final_suffix(struct stem *s)
+{
+    size_t rest;
+    if (!ends_in(s, "ion", &rest))
+        apply_rules(s, final_suffixes, COUNT(final_suffixes), 1);
+    else if (strchr("st", s->word[rest - 1]) && measure(s, rest) > 1)
+        s->length = rest;
+}
 
 size_t stem_english(char *word, size_t length)
 {
@@ -172,7 +182,7 @@ size_t stem_english(char *word, size_t length)
         s.word[s.length - 1] = 'i';
     apply_rules(&s, compound_suffixes, COUNT(compound_suffixes), 0);
     apply_rules(&s, simple_suffixes, COUNT(simple_suffixes), 0);
-    apply_rules(&s, final_suffixes, COUNT(final_suffixes), 1);
+    strip_final_suffix(&s);
     strip_last_e_and_l(&s);
     return s.length;
 }
