@@ -209,7 +209,7 @@ static enum status render_fathom(struct str text, const struct values *values, s
         struct str line = str_slice(text, at, end);
         at = end;
         bool after_gap = out->len == begin || (out->len >= begin + 2 && str_ends_with(buf_str(out), STR("\n\n")));
-        if (vanished && after_gap && line.len == 1)
+        if (vanished && after_gap && str_equal(line, STR("\n")))
             continue;
         vanished = line_vanishes(line, values);
         enum status status = vanished ? STATUS_OK : render_line(line, values, out);
