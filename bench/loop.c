@@ -26,7 +26,7 @@
 #define CONTEXT_BYTES (430 * 1000)
 #define ROUNDS        60
 #define STREAMS       200
-#define TOKENS        300
+#define TOKENS        1000
 #define SESSIONS      1000
 
 static const char CALL[] = "<think>One more look.</think>\\n<tool_call>{\\\"name\\\": \\\"note\\\", \\\"arguments\\\": "

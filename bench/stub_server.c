@@ -66,8 +66,8 @@ static void send_next(struct connection *c)
         snprintf(
             event, sizeof event,
             "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"stub\",\"choices\":[{"
-            "\"index\":0,\"delta\":{\"content\":\" word%d\"},\"finish_reason\":null}]}\n\n",
-            c->sent % 100);
+            "\"index\":0,\"delta\":{\"content\":\" w%x\"},\"finish_reason\":null}]}\n\n",
+            (unsigned)c->sent * 2654435761u >> 12); /* never the same words over and over */
         c->sent++;
         send_chunk(c->descriptor, event);
         return;
