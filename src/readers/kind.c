@@ -97,5 +97,5 @@ const char *binary_name(struct str bytes)
         unsigned char c = (unsigned char)bytes.data[i];
         controls += c < 9 || (c > 13 && c < 27) || (c > 27 && c < 32);
     }
-    return controls * 20 > n ? "a binary file" : NULL;
+    return controls > 2 && controls * 20 > n ? "a binary file" : NULL;
 }

@@ -215,7 +215,6 @@ static int hex_digit(char c)
  * and add fragments. An encoded slash stays encoded, since it is one inside a name. */
 static char *canonical_link(struct str link)
 {
-    link = str_trim(link);
     link = str_slice(link, 0, str_find_char(link, '#', 0));
     struct buf out;
     buf_init(&out, BUF_UNBOUNDED);
@@ -289,6 +288,7 @@ static enum status find_document(struct corpus *corpus, const char *link, int64_
 enum status corpus_document(struct corpus *corpus, struct str link, char **title, char **url, struct buf *markdown,
                             struct error *error)
 {
+    link = str_trim(link);
     if (!corpus_is_link(link))
         return error_set(error, STATUS_NOT_FOUND, "this is no link into a corpus");
     char *wanted = canonical_link(link), *found_title = NULL, *alias = NULL;
