@@ -9,5 +9,5 @@ build release
 cd "$top"
 build/release/bench/bench_parser
 build/release/bench/bench_loop
-bench/startup build/release/fathom
-bench/retrieval build/release/fathom
+python3 bench/startup.py build/release/fathom
+build/release/bench/bench_retrieval
