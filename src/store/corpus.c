@@ -99,6 +99,18 @@ static enum status create_layout(struct corpus *corpus, struct error *error)
     return status;
 }
 
+/* Turns a fresh file to WAL. SQLite's own waiting does not cover this change when another process makes it at the same
+ * time. */
+static enum status set_wal(struct corpus *corpus, struct error *error)
+{
+    enum status status;
+    for (int waited_ms = 0; (status = pragma(corpus, "PRAGMA journal_mode = WAL", NULL, error)) == STATUS_TIMEOUT &&
+                            waited_ms < BUSY_TIMEOUT_MS;
+         waited_ms += 20)
+        sqlite3_sleep(20);
+    return status;
+}
+
 /* A corpus is told by its application id; a fresh file has none and no table. */
 static enum status check_layout(struct corpus *corpus, struct error *error)
 {
@@ -111,7 +123,7 @@ static enum status check_layout(struct corpus *corpus, struct error *error)
     if (status != STATUS_OK)
         return status;
     if (application == 0 && format == 0 && tables == 0 && corpus->writable) {
-        status = pragma(corpus, "PRAGMA journal_mode = WAL", NULL, error);
+        status = set_wal(corpus, error);
         return status == STATUS_OK ? create_layout(corpus, error) : status;
     }
     if (application != CORPUS_APPLICATION) {

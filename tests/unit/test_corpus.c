@@ -451,8 +451,11 @@ static void corpus__lets_two_processes_index_at_once(void **state)
             struct corpus *corpus;
             struct corpus_index_options options = {.reader = &file_reader, .jobs = 2};
             const char *folder = world->docs;
-            bool good = corpus_open(world->db, CORPUS_CREATE, &corpus, NULL) == STATUS_OK &&
-                        corpus_index(corpus, &folder, 1, &options, NULL, NULL) == STATUS_OK;
+            struct error error;
+            bool good = corpus_open(world->db, CORPUS_CREATE, &corpus, &error) == STATUS_OK &&
+                        corpus_index(corpus, &folder, 1, &options, NULL, &error) == STATUS_OK;
+            if (!good)
+                print_error("%s\n", error.message);
             _exit(good ? 0 : 1);
         }
     }
