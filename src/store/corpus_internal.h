@@ -176,6 +176,32 @@ void parsed_file_finish(struct parsed_file *file);
 /* Terms of a text separated by spaces; *count is increased by how many. Fresh. */
 char *corpus_terms(struct str text, size_t *count);
 
+/* ---- corpus_write.c ---- */
+
+/* What is being written where. */
+struct corpus_writer {
+    struct corpus *corpus;
+    int64_t collection;
+    char *collection_name;
+    struct corpus_report report; /* counted as it goes */
+    struct error *error;
+};
+
+/* What the corpus knows of a file. */
+struct known_file {
+    int64_t id; /* 0: not known */
+    int64_t size, changed_ns;
+    unsigned char hash[HASH_BYTES];
+};
+
+enum status corpus_find_file(struct corpus_writer *writer, const char *inside, struct known_file *out) STATUS_CHECKED;
+
+/* Writes what became of one file, in place of what was there. */
+enum status corpus_write_file(struct corpus_writer *writer, const struct parsed_file *parsed) STATUS_CHECKED;
+
+/* Removes a file and its documents; *count is how many those were. */
+enum status corpus_remove_file(struct corpus_writer *writer, int64_t file, size_t *count) STATUS_CHECKED;
+
 /* ---- corpus_score.c ---- */
 
 /* Where one document stands for a query. */

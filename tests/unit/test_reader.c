@@ -162,7 +162,8 @@ static void reader__reads_manual_pages(void **state)
     buf_finish(&packed);
     assert_reads(STR("just text"), "notes.1", "", READER_TEXT, "notes.1", "just text");
     /* without a folder, an include must not reach a file */
-    assert_reads(STR(".TH A 1\n.SH NAME\na \\- b\n.SH X\n.so etc/passwd\nend\n"), "a.1", "", READER_MAN, "a(1) - b", "end");
+    assert_reads(STR(".TH A 1\n.SH NAME\na \\- b\n.SH X\n.so etc/passwd\nend\n"), "a.1", "", READER_MAN, "a(1) - b",
+                 "end");
 }
 
 static void reader__stops_when_canceled(void **state)
