@@ -20,7 +20,7 @@
 #include "protocol/profile.h"
 
 #define MAX_QUESTION_BYTES ((size_t)1024 * 1024)
-#define MAX_UNCITED_SHOWN  10
+#define MAX_UNCITED_SHOWN  5
 
 struct ask {
     struct cli *cli;
@@ -130,13 +130,13 @@ static void run_to_the_end(struct ask *ask, struct str question)
 
 /* ---- the end ---- */
 
-static void print_source(size_t number, const json_t *source)
+static void print_source(const char *mark, const json_t *source)
 {
     const char *title = json_get_string(source, "title"), *url = json_get_string(source, "url");
     struct buf line, clean;
     buf_init(&line, BUF_UNBOUNDED);
     buf_init(&clean, BUF_UNBOUNDED);
-    buf_addf(&line, "%3zu. ", number);
+    buf_addf(&line, "%4s ", mark);
     if (title != NULL && title[0] != '\0') {
         terminal_clean(&line, str_of(title), true);
         buf_add_text(&line, "\n     ");
@@ -149,29 +149,58 @@ static void print_source(size_t number, const json_t *source)
     buf_finish(&line);
 }
 
-/* Cited sources first, then those that were only read, up to a number. */
-static void print_sources(const json_t *sources)
+/* A source that the answer cites, and where in the answer its link first stands; SIZE_MAX where it is spelled
+ * otherwise. */
+struct citation {
+    const json_t *source;
+    size_t place, order;
+};
+
+static int by_place(const void *a, const void *b)
 {
-    size_t number = 0, hidden = 0, uncited = 0;
-    for (int cited = 1; cited >= 0; cited--) {
-        size_t i;
-        json_t *source;
-        json_array_foreach (sources, i, source) {
-            if (json_is_true(json_object_get(source, "cited")) != cited)
-                continue;
-            if (!cited && uncited++ >= MAX_UNCITED_SHOWN) {
-                hidden++;
-                continue;
-            }
-            if (number == 0)
-                cli_print("\nSources\n");
-            if (!cited && uncited == 1 && number > 0)
-                cli_print("\nAlso seen\n");
-            print_source(++number, source);
-        }
+    const struct citation *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The sources that the answer cites, numbered in the order in which it does. Returns how many. */
+static size_t print_cited(const json_t *sources, struct str prediction)
+{
+    struct citation *cited = mem_calloc(json_array_size(sources), sizeof *cited);
+    size_t count = 0, i;
+    json_t *source;
+    json_array_foreach (sources, i, source) {
+        if (!json_is_true(json_object_get(source, "cited")))
+            continue;
+        cited[count] = (struct citation){source, str_find(prediction, json_get_str(source, "url"), 0), count};
+        count++;
     }
-    if (hidden > 0)
-        cli_print("     and %zu more (--json lists all)\n", hidden);
+    qsort(cited, count, sizeof *cited, by_place);
+    cli_print(count > 0 ? "\nSources\n" : "");
+    for (i = 0; i < count; i++) {
+        char mark[32];
+        snprintf(mark, sizeof mark, "%zu.", i + 1);
+        print_source(mark, cited[i].source);
+    }
+    free(cited);
+    return count;
+}
+
+/* Cited sources first, then those that were only seen, up to a number. */
+static void print_sources(const json_t *sources, struct str prediction)
+{
+    size_t cited = print_cited(sources, prediction), seen = 0, i;
+    json_t *source;
+    json_array_foreach (sources, i, source) {
+        if (json_is_true(json_object_get(source, "cited")) || seen++ >= MAX_UNCITED_SHOWN)
+            continue;
+        if (seen == 1)
+            cli_print(cited > 0 ? "\nAlso seen\n" : "\nSeen, but not cited\n");
+        print_source("-", source);
+    }
+    if (seen > MAX_UNCITED_SHOWN)
+        cli_print("     and %zu more (--json lists all)\n", seen - MAX_UNCITED_SHOWN);
 }
 
 static void print_answer(struct ask *ask)
@@ -180,7 +209,7 @@ static void print_answer(struct ask *ask)
     if (prediction.len > 0) {
         cli_print_text(prediction);
         cli_print("\n");
-        print_sources(json_object_get(ask->result, "sources"));
+        print_sources(json_object_get(ask->result, "sources"), prediction);
     }
 }
 

@@ -74,7 +74,6 @@ static void write_search(const struct queries *queries, const char *thought, str
 struct source {
     struct str url, title;
     size_t from, to; /* in the collected text */
-    size_t number;   /* in the answer's list; 0 not cited */
 };
 
 struct findings {
@@ -145,7 +144,7 @@ static void collect_snippets(const struct reader *reader, struct findings *findi
     }
 }
 
-static struct source *source_at(struct findings *findings, size_t offset)
+static const struct source *source_at(const struct findings *findings, size_t offset)
 {
     for (size_t i = 0; i < findings->n_sources; i++)
         if (offset >= findings->sources[i].from && offset < findings->sources[i].to)
@@ -358,44 +357,25 @@ static bool is_idle(const struct findings *findings, struct str quote, const siz
     return false;
 }
 
-/* Writes the sentences with the numbers of their sources. Returns how many sources there are. */
-static size_t write_quotes(struct findings *findings, struct buf *out)
+/* Writes the sentences, each with the link of its page. Returns how many. */
+static size_t write_quotes(const struct findings *findings, struct buf *out)
 {
     struct str text = buf_str(&findings->text);
-    size_t numbered = 0, shown[MAX_QUOTES], n_shown = 0;
+    size_t shown[MAX_QUOTES], n_shown = 0;
     for (size_t i = 0; i < findings->n_best && n_shown < MAX_QUOTES; i++) {
         const struct ranked_sentence *ranked = &findings->best[i];
-        struct source *source = source_at(findings, ranked->sentence.from);
+        const struct source *source = source_at(findings, ranked->sentence.from);
         struct str quote = str_slice(text, ranked->sentence.from, ranked->sentence.to);
         bool weak = n_shown && ranked->score < findings->best[shown[0]].score * WEAK_SCORE;
         if (!source || weak || is_idle(findings, quote, shown, n_shown))
             continue;
-        if (!source->number)
-            source->number = ++numbered;
         add_sentence(out, text, &ranked->sentence);
-        buf_addf(out, " [%zu]\n\n", source->number);
+        buf_add_text(out, " (");
+        add_quoted(out, source->url);
+        buf_add_text(out, ")\n\n");
         shown[n_shown++] = i;
     }
-    return numbered;
-}
-
-static void write_sources(const struct findings *findings, size_t numbered, struct buf *out)
-{
-    buf_add_text(out, "Sources:\n");
-    for (size_t number = 1; number <= numbered; number++) {
-        for (size_t i = 0; i < findings->n_sources; i++) {
-            const struct source *source = &findings->sources[i];
-            if (source->number != number)
-                continue;
-            buf_addf(out, "[%zu] ", number);
-            if (!str_equal(source->title, source->url)) {
-                add_quoted(out, source->title);
-                buf_add_text(out, " – ");
-            }
-            add_quoted(out, source->url);
-            buf_add_char(out, '\n');
-        }
-    }
+    return n_shown;
 }
 
 static void write_nothing(const struct reader *reader, struct buf *out)
@@ -429,10 +409,8 @@ static void write_answer(const struct reader *reader, struct findings *findings,
     else
         buf_add_text(out, "Nothing that was found bears on the question.");
     buf_add_text(out, "\n</think>\n<answer>\n");
-    size_t numbered = found ? write_quotes(findings, out) : 0;
-    if (numbered) {
-        write_sources(findings, numbered, out);
-        buf_add_text(out, "\nQuoted word for word by the built-in extractive reader, without a language model.");
+    if (found && write_quotes(findings, out) > 0) {
+        buf_add_text(out, "Quoted word for word by the built-in extractive reader, without a language model.");
     } else {
         write_nothing(reader, out);
     }
