@@ -5,7 +5,7 @@ top=${top:-$(cd "$(dirname "$0")/.." && pwd)}
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config
     libcurl4-openssl-dev libidn2-dev libxml2-dev libpcre2-dev libuv1-dev libjansson-dev libsqlite3-dev libyaml-dev
-    libidn2-dev libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev"
+    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev"
 run_packages="mandoc ca-certificates"
 test_packages="libcmocka-dev python3 g++"
 check_packages="clang-14 clang-format-14 libclang-rt-14-dev"
