@@ -42,11 +42,20 @@ struct corpus_progress {
 };
 typedef void (*corpus_progress_fn)(void *user, const struct corpus_progress *progress);
 
+/* A file to be read. */
+struct corpus_source {
+    const char *path;   /* absolute */
+    const char *folder; /* the one being indexed, absolute */
+    struct str bytes;
+    size_t max_bytes; /* of text */
+};
+
 /* A file as text. */
 struct corpus_text {
     struct buf markdown;
     char *title; /* owned */
-    char *alias; /* instead of a text: the path of another file that this one is only a name of; owned */
+    char
+        *alias; /* instead of a text: the path of another file in the folder, which this one is only a name of; owned */
 };
 
 /* How files are read; the store itself knows plain UTF-8 text alone. Both functions run on worker threads, several at
@@ -55,11 +64,9 @@ struct corpus_reader {
     /* Whether a file of this name is worth opening. */
     bool (*wants)(struct str name);
 
-    /* Makes text of a file's bytes, at most `max_bytes` of it. `out` is zeroed and, on success, taken over. A .jsonl
-     * file is to be given as it is, but decompressed. STATUS_UNSUPPORTED for a kind of file that is not read; any other
-     * failure is counted as one. */
-    enum status (*read)(const char *path, struct str bytes, size_t max_bytes, struct corpus_text *out,
-                        struct error *error);
+    /* Makes text of a file. `out` is zeroed and, on success, taken over. A .jsonl file is to be given as it is, but
+     * decompressed. STATUS_UNSUPPORTED for a kind of file that is not read; any other failure is counted as one. */
+    enum status (*read)(const struct corpus_source *source, struct corpus_text *out, struct error *error);
 };
 
 struct corpus_index_options {

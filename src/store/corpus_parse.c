@@ -155,16 +155,16 @@ static void read_json_lines(struct str text, struct parsed_file *out)
 /* ---- files ---- */
 
 /* Without a reader: text that needs no reading. */
-static enum status take_plain(const char *path, struct str bytes, size_t max_bytes, struct corpus_text *out,
-                              struct error *error)
+static enum status take_plain(const struct corpus_source *source, struct corpus_text *out, struct error *error)
 {
+    struct str bytes = source->bytes;
     if (!utf8_is_valid(bytes) || str_find_char(bytes, '\0', 0) != STR_NONE)
         return error_set(error, STATUS_UNSUPPORTED, "not plain text in UTF-8");
-    buf_init(&out->markdown, max_bytes);
+    buf_init(&out->markdown, source->max_bytes);
     if (buf_append_str(&out->markdown, bytes) != STATUS_OK)
-        return error_set(error, STATUS_TOO_BIG, "larger than %zu bytes", max_bytes);
-    const char *slash = strrchr(path, '/');
-    out->title = mem_strdup(slash ? slash + 1 : path);
+        return error_set(error, STATUS_TOO_BIG, "larger than %zu bytes", source->max_bytes);
+    const char *slash = strrchr(source->path, '/');
+    out->title = mem_strdup(slash ? slash + 1 : source->path);
     return STATUS_OK;
 }
 
@@ -181,8 +181,9 @@ static enum status read_as_text(const struct corpus_file *file, const struct par
                                 struct parsed_file *out, struct error *error)
 {
     const struct corpus_reader *reader = options->reader ? options->reader : &plain_reader;
+    struct corpus_source source = {file->path, options->root, bytes, options->max_bytes};
     struct corpus_text text = {0};
-    enum status status = reader->read(file->path, bytes, options->max_bytes, &text, error);
+    enum status status = reader->read(&source, &text, error);
     if (status == STATUS_OK) {
         const char *other = text.alias ? below(text.alias, options->root) : NULL;
         out->outcome = PARSED_TEXT;
@@ -190,7 +191,7 @@ static enum status read_as_text(const struct corpus_file *file, const struct par
             out->outcome = PARSED_ALIAS;
             out->alias = mem_strdup(other);
         } else if (text.alias) {
-            status = error_set(error, STATUS_NOT_FOUND, "only a name of %s, which is outside the folder", text.alias);
+            status = error_set(error, STATUS_NOT_FOUND, "another name of %s, which is outside the folder", text.alias);
         } else if (is_json_lines(str_of(file->path))) {
             read_json_lines(buf_str(&text.markdown), out);
         } else {
