@@ -407,7 +407,7 @@ static int run(struct cli *cli)
 {
     struct doctor doctor = {.cli = cli, .checks = json_array()};
     struct error error = {0};
-    const struct setup_options options = {.parts = SETUP_MODEL | SETUP_TOOLS};
+    const struct setup_options options = {.parts = SETUP_MODEL | SETUP_TOOLS, .any_corpus = true};
     buf_init(&doctor.reply, 65536);
     buf_init(&doctor.tool_text, BUF_UNBOUNDED);
     check_configuration(&doctor);
