@@ -48,7 +48,8 @@ struct setup_options {
     unsigned parts;           /* SETUP_… */
     const char *const *tools; /* these instead of the configured ones; NULL: the configured ones */
     size_t n_tools;
-    bool no_probe; /* never look for servers on this machine */
+    bool no_probe;   /* never look for servers on this machine */
+    bool any_corpus; /* go on with a corpus that cannot be opened: its user says so itself */
 
     /* One sentence for a person: what was chosen for want of configuration and how to choose otherwise. NULL for
      * silence. */

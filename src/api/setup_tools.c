@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "engine/tool.h"
 #include "model/client.h"
+#include "store/corpus.h"
 #include "tools/search/search.h"
 #include "tools/visit/visit.h"
 
@@ -130,6 +131,23 @@ static enum status unknown_tool(const struct setup *setup, const char *name, str
     return setup_blame(setup, OPTION_TOOLS, STATUS_INVALID, error);
 }
 
+/* A corpus that cannot be read would only fail the calls of a long run, one after the other. */
+static enum status check_corpus(const struct setup *setup, struct error *error)
+{
+    const char *path = config_text(setup->config, OPTION_CORPUS);
+    struct corpus *corpus = NULL;
+    if (path == NULL || setup->n_tools == 0 || setup->private->options.any_corpus)
+        return STATUS_OK;
+    struct error cause = {0};
+    enum status status = corpus_open(path, CORPUS_READ, &corpus, &cause);
+    corpus_close(corpus);
+    if (status == STATUS_OK || status == STATUS_TIMEOUT) /* busy: it will be there when it is asked */
+        return STATUS_OK;
+    char text[sizeof cause.message + sizeof cause.place + 32];
+    error_set(error, status, "%s", error_text(&cause, text, sizeof text));
+    return setup_blame(setup, OPTION_CORPUS, status, error);
+}
+
 static bool has_tool(const struct setup *setup, const char *name)
 {
     for (size_t i = 0; i < setup->n_tools; i++) {
@@ -162,5 +180,5 @@ enum status setup_create_tools(struct setup *setup, struct error *error)
             return status;
         setup->n_tools++;
     }
-    return STATUS_OK;
+    return check_corpus(setup, error);
 }
