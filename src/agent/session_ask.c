@@ -7,6 +7,9 @@
 /* A server that finds every prompt too long is asked this often; each time with less. */
 #define MAX_REFUSED_PROMPTS 5
 
+/* The tags around a demand that stands in a block of its own, in any vocabulary. */
+#define BLOCK_TOKENS 16
+
 /* The least a forced answer may take when a server refuses prompt after prompt. */
 #define MIN_COMPLETION 256
 
@@ -170,7 +173,7 @@ static void force(struct session *session, enum termination reason)
     const struct prompt_value values[] = {{"question", session->question_str}};
     struct str text = session_render(session, demand_prompt(reason), values, 1, &demand);
     if (session->profile->demand != DEMAND_REPLACE)
-        fit_last(session, forced_target(session) - token_meter_count(&session->meter, text));
+        fit_last(session, forced_target(session) - token_meter_count(&session->meter, text) - BLOCK_TOKENS);
     put_into_last(session, text, session->profile->demand);
     buf_finish(&demand);
     session->forced_by = reason;

@@ -162,15 +162,28 @@ static bool is_near(int64_t tokens, int64_t expected)
     return distance(tokens, expected) <= 64 + expected / 8;
 }
 
-/* Whether a report that is much too small fits what was added since the last prompt: then the server counts only what
- * its cache did not have. */
+/* Our count of the text that was added between the last two prompts. */
+static int64_t added_text(const struct token_meter *meter)
+{
+    return meter->asked.content + meter->asked.thought - meter->last_own;
+}
+
+/* Whether a report that is much too small fits what was added since the last prompt, with or without the completion:
+ * then the server counts only what its cache did not have. */
 static bool is_uncached_part(const struct token_meter *meter, int64_t prompt)
 {
-    if (meter->server_prompt < 0 && !meter->uncached_only)
+    if (meter->server_prompt < 0)
         return false;
-    int64_t added = meter->last.content + meter->message_overhead + meter->prompt_overhead;
-    int64_t completion = meter->asked_exact + meter->asked_owned - meter->last.content;
-    return is_near(prompt, added) || is_near(prompt, added + completion + meter->message_overhead);
+    int64_t around = meter->message_overhead + meter->prompt_overhead;
+    return is_near(prompt, meter->last.content + around) || is_near(prompt, added_text(meter) + around);
+}
+
+/* Whether the reports grow as the prompts do: then they are of another vocabulary, and nothing is cut. */
+static bool grows_along(const struct token_meter *meter, int64_t prompt)
+{
+    int64_t added = added_text(meter);
+    return meter->last_report > 0 && added >= 200 &&
+           (double)(prompt - meter->last_report) >= GROWTH_SHARE * (double)added;
 }
 
 static void learn_ratio(struct token_meter *meter)
@@ -185,29 +198,36 @@ static void learn_ratio(struct token_meter *meter)
     meter->ratio = ratio < RATIO_MIN ? RATIO_MIN : ratio > RATIO_MAX ? RATIO_MAX : ratio;
 }
 
+/* What a report says of the tokens of the prompt that was sent; 0 when it cannot be used. */
+static int64_t usable_tokens(struct token_meter *meter, const struct usage *usage)
+{
+    int64_t prompt = usage->prompt, whole = prompt + (usage->cached > 0 ? usage->cached : 0),
+            least = least_prompt(meter);
+    if ((double)prompt >= CUT_SHARE * (double)least)
+        return meter->uncached_only ? 0 : prompt;
+    if ((double)whole >= CUT_SHARE * (double)least)
+        return whole; /* the server counts cached tokens apart */
+    if (is_uncached_part(meter, prompt)) {
+        meter->uncached_only = true;
+        return 0;
+    }
+    if (least < SMALLEST_WINDOW)
+        return 0; /* some of it may have been in the cache before this run */
+    if (grows_along(meter, prompt))
+        return prompt;
+    meter->cut_own = own_prompt(meter, &meter->asked, meter->thought_kept);
+    meter->cut_server = prompt;
+    return 0;
+}
+
 void token_meter_reported(struct token_meter *meter, const struct usage *usage)
 {
-    int64_t prompt = usage->prompt, least = least_prompt(meter);
-    if (prompt <= 0 || meter->asked.messages == 0)
+    if (usage->prompt <= 0 || meter->asked.messages == 0)
         return;
-    if ((double)prompt < CUT_SHARE * (double)least) {
-        int64_t whole = prompt + (usage->cached > 0 ? usage->cached : 0);
-        int64_t grown = meter->server_prompt < 0 ? 0 : prompt - meter->server_prompt;
-        int64_t added = meter->asked_exact + meter->asked_owned;
-        if ((double)whole >= CUT_SHARE * (double)least) {
-            prompt = whole; /* the server counts cached tokens apart */
-        } else if (is_uncached_part(meter, prompt)) {
-            meter->uncached_only = true;
-            return;
-        } else if (least < SMALLEST_WINDOW) {
-            return; /* part of it may have been cached before this run */
-        } else if (added < 200 || (double)grown < GROWTH_SHARE * (double)added) {
-            meter->cut_own = own_prompt(meter, &meter->asked, meter->thought_kept);
-            meter->cut_server = prompt;
-            return;
-        }
-    }
-    if (meter->uncached_only)
+    int64_t prompt = usable_tokens(meter, usage);
+    meter->last_report = usage->prompt;
+    meter->last_own = meter->asked.content + meter->asked.thought;
+    if (prompt == 0)
         return;
     learn_thought(meter, prompt);
     meter->server_prompt = prompt;

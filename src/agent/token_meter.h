@@ -59,12 +59,13 @@ struct token_meter {
     int64_t since_messages;
     int64_t asked_exact, asked_owned, asked_messages; /* the same three when the prompt under way was sent */
 
-    int64_t server_prompt;       /* the last usable report; -1 before the first */
-    double ratio;                /* server to own count, as learnt, with a margin; 1 at first */
-    bool thought_kept;           /* a report has shown that the server's template keeps earlier thought */
-    bool thought_dropped;        /* or leaves it out */
-    bool uncached_only;          /* it reports only what it had not cached: its numbers are not used */
-    int64_t cut_own, cut_server; /* the counts that showed a silent cut; 0 where there was none */
+    int64_t last_report, last_own; /* the report before, usable or not, and our unscaled count of that prompt's text */
+    int64_t server_prompt;         /* the last usable report; -1 before the first */
+    double ratio;                  /* server to own count, as learnt, with a margin; 1 at first */
+    bool thought_kept;             /* a report has shown that the server's template keeps earlier thought */
+    bool thought_dropped;          /* or leaves it out */
+    bool uncached_only;            /* it reports only what it had not cached: its numbers are not used */
+    int64_t cut_own, cut_server;   /* the counts that showed a silent cut; 0 where there was none */
 };
 
 /* `counter` must outlive the meter. Overheads as given by protocol/template.h. `history_without_thought`: the prompt

@@ -49,10 +49,10 @@ static void spend(struct token_estimate *e, enum price price, uint32_t count);
 /* In 1/256 tokens, as scripts/token-fit gives them: the least squares of the relative error, and 6.5 % on top so that
  * the estimate errs high. */
 static const uint16_t prices[PRICE_COUNT] = {
-    [PRICE_KNOWN] = 273,    [PRICE_LETTERS] = 273,    [PRICE_LETTER] = 318,    [PRICE_HAN_ONE] = 278,
-    [PRICE_HAN_TWO] = 309,  [PRICE_HAN_LONG] = 284,   [PRICE_SCRIPT] = 286,    [PRICE_MARKS] = 264,
-    [PRICE_RARE_TWO] = 384, [PRICE_RARE_THREE] = 515, [PRICE_RARE_FOUR] = 634, [PRICE_DIGIT] = 273,
-    [PRICE_BLANKS] = 273,   [PRICE_MANY] = 220,       [PRICE_NEWLINES] = 269,  [PRICE_NEWLINE] = 251,
+    [PRICE_KNOWN] = 273,    [PRICE_LETTERS] = 270,    [PRICE_LETTER] = 336,    [PRICE_HAN_ONE] = 275,
+    [PRICE_HAN_TWO] = 301,  [PRICE_HAN_LONG] = 318,   [PRICE_SCRIPT] = 286,    [PRICE_MARKS] = 251,
+    [PRICE_RARE_TWO] = 382, [PRICE_RARE_THREE] = 514, [PRICE_RARE_FOUR] = 393, [PRICE_DIGIT] = 273,
+    [PRICE_BLANKS] = 276,   [PRICE_MANY] = 293,       [PRICE_NEWLINES] = 287,  [PRICE_NEWLINE] = 257,
     [PRICE_INVALID] = 273,
 };
 
@@ -72,12 +72,12 @@ enum run {
 
 static uint64_t hash_step(uint64_t hash, uint32_t c)
 {
-    hash = (hash ^ c) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
+    return (hash ^ c) * 0x9E3779B97F4A7C15u;
 }
 
 static bool is_known(uint64_t hash)
 {
+    hash = (hash ^ hash >> 29) * 0xBF58476D1CE4E5B9u;
     uint64_t bits =
         1ull << (hash >> 16 & 63) | 1ull << (hash >> 22 & 63) | 1ull << (hash >> 28 & 63) | 1ull << (hash >> 34 & 63);
     return (table[hash >> (64 - TABLE_BITS)] & bits) == bits;
@@ -375,6 +375,24 @@ void token_estimate_init(struct token_estimate *estimate)
     memset(estimate, 0, sizeof *estimate);
 }
 
+/* Adds the ASCII letters at the start of `bytes` to the word under way, as far as there is room, and returns how many.
+ */
+static size_t add_letters(struct token_estimate *e, struct str bytes)
+{
+    uint64_t hash = e->hash;
+    size_t room = TOKEN_ESTIMATE_PIECE - e->length, count = 0, limit = bytes.len < room ? bytes.len : room;
+    for (; count < limit; count++) {
+        unsigned char c = (unsigned char)bytes.data[count];
+        if (c >= 0x80 || ascii_kinds[c] != KIND_LETTER)
+            break;
+        e->piece[e->length + count] = c;
+        hash = hash_step(hash, c);
+    }
+    e->hash = hash;
+    e->length += (uint32_t)count;
+    return count;
+}
+
 void token_estimate_feed(struct token_estimate *estimate, struct str bytes)
 {
     for (size_t i = 0; i < bytes.len; i++) {
@@ -386,6 +404,8 @@ void token_estimate_feed(struct token_estimate *estimate, struct str bytes)
         if (estimate->missing > 0)
             add_invalid(estimate);
         add(estimate, byte);
+        if (estimate->run == RUN_WORD)
+            i += add_letters(estimate, str_slice(bytes, i + 1, bytes.len));
     }
 }
 
