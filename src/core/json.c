@@ -1,5 +1,6 @@
 #include "core/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "core/mem.h"
 #include "core/utf8.h"
 
-/* jansson refuses integers beyond 64 bits and reals beyond a double. Finds the number token that ends at or before `end`
- * (where jansson stopped) so that it can be quoted and parsing tried again. */
+/* jansson refuses integers beyond 64 bits and reals beyond a double. Finds the number token that ends at or before
+ * `end` (where jansson stopped) so that it can be quoted and parsing tried again. */
 static bool find_number(struct str text, size_t position, size_t *from, size_t *to)
 {
     size_t end = position < text.len ? position : text.len;
@@ -57,7 +58,8 @@ enum status json_parse(struct str text, json_t **out, struct error *error)
     if (code != json_error_numeric_overflow)
         return parse_error(&problem, error);
 
-    /* Quote every number that is out of range, in one pass over the text: those with 19 digits or more, or an exponent. */
+    /* Quote every number that is out of range, in one pass over the text: those with 19 digits or more, or an exponent.
+     */
     struct buf quoted;
     buf_init(&quoted, BUF_UNBOUNDED);
     bool in_string = false;
@@ -225,12 +227,43 @@ static int dump_to_buf(const char *bytes, size_t size, void *user)
     return buf_append(user, bytes, size) == STATUS_OK ? 0 : -1;
 }
 
+static bool survives(double real, int digits)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.*g", digits, real);
+    return strtod(text, NULL) == real;
+}
+
+/* The digits that every number in `value` needs to be read again as it is: 15, so that 0.6 is written as 0.6, to 17. */
+static size_t real_digits(const json_t *value)
+{
+    size_t digits = 15, i, of_item;
+    const char *key;
+    json_t *item;
+    if (json_is_real(value)) {
+        while (digits < 17 && !survives(json_real_value(value), (int)digits))
+            digits++;
+    } else if (json_is_array(value)) {
+        json_array_foreach (value, i, item) {
+            of_item = real_digits(item);
+            digits = of_item > digits ? of_item : digits;
+        }
+    } else if (json_is_object(value)) {
+        json_object_foreach ((json_t *)(uintptr_t)value, key, item) {
+            of_item = real_digits(item);
+            digits = of_item > digits ? of_item : digits;
+        }
+    }
+    return digits;
+}
+
 enum status json_write(struct buf *out, const json_t *value)
 {
     size_t start = out->len;
     if (!value)
         return buf_append_str(out, STR("null"));
-    if (json_dump_callback(value, dump_to_buf, out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) == 0)
+    size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(real_digits(value));
+    if (json_dump_callback(value, dump_to_buf, out, flags) == 0)
         return STATUS_OK;
     buf_truncate(out, start);
     return STATUS_TOO_BIG;

@@ -103,8 +103,8 @@ static void utf8__decodes_and_replaces(void **state)
         {"plain", "plain"},
         {"\xE4\xBD\xA0\xE5\xA5\xBD", "\xE4\xBD\xA0\xE5\xA5\xBD"},
         {"a\xFFz", "a\xEF\xBF\xBDz"},
-        {"\xF0\x9F\x98", "\xEF\xBF\xBD"},                        /* one maximal part */
-        {"\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD"},                /* overlong */
+        {"\xF0\x9F\x98", "\xEF\xBF\xBD"},                         /* one maximal part */
+        {"\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD"},                 /* overlong */
         {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"}, /* surrogate */
         {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
         {"0123456789\xE2\x82z", "0123456789\xEF\xBF\xBDz"},
@@ -134,7 +134,8 @@ static void json__keeps_large_integers(void **state)
     (void)state;
     json_t *value = NULL;
     struct error error;
-    struct str text = STR("{\"id\": 123456789012345678901234567890, \"s\": \"99999999999999999999\\\"\", \"n\": [-1, 1e999]}");
+    struct str text =
+        STR("{\"id\": 123456789012345678901234567890, \"s\": \"99999999999999999999\\\"\", \"n\": [-1, 1e999]}");
     assert_int_equal(json_parse(text, &value, &error), STATUS_OK);
     assert_string_equal(json_get_string(value, "id"), "123456789012345678901234567890");
     assert_string_equal(json_get_string(value, "s"), "99999999999999999999\"");
@@ -142,6 +143,24 @@ static void json__keeps_large_integers(void **state)
     assert_string_equal(again, "[-1,\"1e999\"]");
     free(again);
     json_decref(value);
+}
+
+static void json__writes_reals_as_short_as_they_can_be(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"[0.6,0.95]", "{\"a\":[1.0,0.1]}", "0.30000000000000004", "[1e300,5e-324]"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        json_t *value, *again;
+        assert_int_equal(json_parse(str_of(texts[i]), &value, NULL), STATUS_OK);
+        char *text = json_to_text(value);
+        assert_int_equal(json_parse(str_of(text), &again, NULL), STATUS_OK);
+        assert_true(json_equal(value, again));
+        if (i < 3)
+            assert_string_equal(text, texts[i]);
+        free(text);
+        json_decref(again);
+        json_decref(value);
+    }
 }
 
 static void json__says_where(void **state)
@@ -209,10 +228,15 @@ static void embed__is_sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(str__finds_and_slices),      cmocka_unit_test(str__reads_numbers),
-        cmocka_unit_test(buf__keeps_its_cap),         cmocka_unit_test(error__names_the_place),
-        cmocka_unit_test(utf8__decodes_and_replaces), cmocka_unit_test(json__keeps_large_integers),
-        cmocka_unit_test(json__says_where),           cmocka_unit_test(json__escapes_any_bytes),
+        cmocka_unit_test(str__finds_and_slices),
+        cmocka_unit_test(str__reads_numbers),
+        cmocka_unit_test(buf__keeps_its_cap),
+        cmocka_unit_test(error__names_the_place),
+        cmocka_unit_test(utf8__decodes_and_replaces),
+        cmocka_unit_test(json__keeps_large_integers),
+        cmocka_unit_test(json__writes_reals_as_short_as_they_can_be),
+        cmocka_unit_test(json__says_where),
+        cmocka_unit_test(json__escapes_any_bytes),
         cmocka_unit_test(embed__is_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
