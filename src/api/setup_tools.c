@@ -1,21 +1,27 @@
 /* src/api/setup_tools.c: the tools of a setup. */
 #include "api/setup_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
+#include "core/file.h"
+#include "core/mem.h"
 #include "engine/tool.h"
 #include "model/client.h"
 #include "store/corpus.h"
 #include "tools/search/search.h"
 #include "tools/visit/visit.h"
 
-static enum status create_search(struct setup *setup, struct tool **out, struct error *error);
-static enum status create_visit(struct setup *setup, struct tool **out, struct error *error);
+#define MAX_SIGNATURE_BYTES 65536
+
+/* `signature` is empty where the embedded one holds. */
+static enum status create_search(struct setup *setup, struct str signature, struct tool **out, struct error *error);
+static enum status create_visit(struct setup *setup, struct str signature, struct tool **out, struct error *error);
 
 static const struct {
     const char *name;
-    enum status (*create)(struct setup *setup, struct tool **out, struct error *error);
+    enum status (*create)(struct setup *setup, struct str signature, struct tool **out, struct error *error);
 } makers[] = {{"search", create_search}, {"visit", create_visit}};
 
 const char *const *setup_tool_names(void)
@@ -75,11 +81,12 @@ static void choose_backends(struct setup *setup, struct search_options *options)
     }
 }
 
-static enum status create_search(struct setup *setup, struct tool **out, struct error *error)
+static enum status create_search(struct setup *setup, struct str signature, struct tool **out, struct error *error)
 {
     const struct config *config = setup->config;
     const char *backend = config_text(config, OPTION_SEARCH), *url = config_text(config, OPTION_SEARCH_URL);
     struct search_options options = {.corpus_path = config_text(config, OPTION_CORPUS),
+                                     .signature = signature,
                                      .results = (int)config_integer(config, OPTION_SEARCH_RESULTS)};
     if (strcmp(backend, "auto") == 0) {
         choose_backends(setup, &options);
@@ -102,7 +109,7 @@ static enum status create_search(struct setup *setup, struct tool **out, struct 
     return status == STATUS_OK ? status : setup_blame(setup, OPTION_SEARCH, status, error);
 }
 
-static enum status create_visit(struct setup *setup, struct tool **out, struct error *error)
+static enum status create_visit(struct setup *setup, struct str signature, struct tool **out, struct error *error)
 {
     const struct config *config = setup->config;
     const char *jina_url = config_text(config, OPTION_JINA_URL);
@@ -115,9 +122,46 @@ static enum status create_visit(struct setup *setup, struct tool **out, struct e
         .jina_key = jina ? service_key(setup, OPTION_JINA_KEY, OPTION_JINA_URL, jina_url) : NULL,
         .guard = &setup->guard,
         .corpus_path = config_text(config, OPTION_CORPUS),
+        .signature = signature,
     };
     enum status status = visit_tool_create(&options, out, error);
     return status == STATUS_OK ? status : setup_blame(setup, OPTION_READER, status, error);
+}
+
+/* Appends what stands for a tool's signature below --prompts; nothing when there is no such file. A wrong one is
+ * refused with its own name. */
+static enum status read_signature(const struct setup *setup, const char *name, struct buf *out, struct error *error)
+{
+    const char *folder = config_text(setup->config, OPTION_PROMPTS);
+    if (folder == NULL)
+        return STATUS_OK;
+    char *path = mem_printf("%s/tools/%s/signature.json", folder, name);
+    struct tool_signature signature = {0};
+    enum status status = file_read(path, out, error);
+    if (status == STATUS_OK) {
+        status = signature_load(buf_str(out), &signature, error);
+        if (status == STATUS_OK && strcmp(signature.name, name) != 0)
+            status = error_set(error, STATUS_INVALID, "the tool's name must stay \"%s\"", name);
+        if (status != STATUS_OK && error != NULL)
+            error_at(error, path, error->line, error->column);
+        signature_finish(&signature);
+    } else if (status == STATUS_NOT_FOUND) {
+        status = STATUS_OK;
+    }
+    free(path);
+    return status;
+}
+
+static enum status create_tool(struct setup *setup, size_t maker, struct error *error)
+{
+    struct buf signature;
+    buf_init(&signature, MAX_SIGNATURE_BYTES);
+    enum status status = read_signature(setup, makers[maker].name, &signature, error);
+    if (status == STATUS_OK)
+        status = makers[maker].create(setup, buf_str(&signature), &setup->tools[setup->n_tools], error);
+    setup->n_tools += status == STATUS_OK;
+    buf_finish(&signature);
+    return status;
 }
 
 static enum status unknown_tool(const struct setup *setup, const char *name, struct error *error)
@@ -175,10 +219,9 @@ enum status setup_create_tools(struct setup *setup, struct error *error)
             return unknown_tool(setup, names[i], error);
         if (has_tool(setup, names[i]))
             continue;
-        enum status status = makers[maker].create(setup, &setup->tools[setup->n_tools], error);
+        enum status status = create_tool(setup, maker, error);
         if (status != STATUS_OK)
             return status;
-        setup->n_tools++;
     }
     return check_corpus(setup, error);
 }

@@ -125,6 +125,21 @@ class Configuration(FlowTest):
         self.assertEqual((values["context-limit"]["value"], values["context-limit"]["origin"]),
                          ("11k", "fathom.yaml:3:16"))
 
+    def test_prompts_and_signatures_are_replaceable(self):
+        signature = {"name": "visit", "description": "Opens doors.",
+                     "parameters": {"type": "object", "properties": {"url": {"type": "array"}}}}
+        self.write("own/tools/visit/signature.json", json.dumps(signature))
+        self.write("own/generic/question.md", "Riddle: {question}\n")
+        shown = json.loads(self.expect(0, "tools", "--prompts", "own", "--tools", "visit", "--json").stdout)
+        self.assertEqual(shown, [signature])
+        url, log = self.stub(ANSWER)
+        self.expect(0, "ask", "x", "--base-url", url, "--prompts", "own", "--tools", "visit")
+        self.assertIn("Riddle: x", log.read_text())
+        self.assertIn("Opens doors.", log.read_text())
+        self.write("own/tools/visit/signature.json", '{"name": "open", "description": "", "parameters": {}}')
+        done = self.expect(2, "ask", "x", "--base-url", url, "--prompts", "own", "--tools", "visit")
+        self.assertIn("own/tools/visit/signature.json", done.stderr)
+
     def test_user_file_and_named_file(self):
         self.write("xdg/fathom/config.yaml", "max_calls: 5\n")
         self.write("other.yaml", "max_calls: 6\n")

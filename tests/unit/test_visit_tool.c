@@ -207,7 +207,7 @@ static void visit_tool__says_why_a_page_is_not_read(void **state)
         {"%s/404", "no such page (HTTP 404)"},
         {"%s/403", "does not let this program in (HTTP 403)"},
         {"%s/500", "fault of its own (HTTP 500)"},
-        {"%s/pdf", "PDF"},
+        {"%s/pdf", "no page of text (a PDF document is not read here)"},
         {"%s/empty", "no text"},
         {"%s/inside", "not on the public web"},
         {"%s/loop", "could not be reached"},

@@ -37,6 +37,7 @@ struct search_options {
     const char *serper_key;  /* NULL: none; a call then fails with the remedy */
     const char *searxng_url; /* the server's address, with or without /search */
     const char *corpus_path; /* of SEARCH_CORPUS */
+    struct str signature;    /* as in signature.json; empty: the embedded one */
     int results;             /* most results of a query; 0: SEARCH_DEFAULT_RESULTS */
     int tries; /* requests for one query and back end, for what may pass (429, 5xx, no connection); 0: 3 */
     int64_t request_timeout_ms; /* of one request; 0: 20,000 */

@@ -62,7 +62,7 @@ static void on_read(void *user)
     else if (page->read_status == STATUS_OK)
         visit_page_failed(page, NULL, "it holds no text (it may be made by scripts, which this program does not run).");
     else if (page->read_status == STATUS_UNSUPPORTED)
-        visit_page_failed(page, NULL, "it is no page of text but %s, which this tool does not read.", detail);
+        visit_page_failed(page, NULL, "it is no page of text (%s).", detail);
     else if (page->read_status == STATUS_TOO_BIG)
         visit_page_failed(page, detail, "it is too large.");
     else

@@ -253,7 +253,8 @@ static bool visit_check(struct tool *self, struct buf *line)
     buf_add_text(line, tool->reader == VISIT_READER_JINA ? "reads through Jina Reader" : "reads pages itself");
     if (tool->reader == VISIT_READER_JINA && !tool->jina_key)
         buf_add_text(line, " (no JINA_API_KEY: at a lower rate)");
-    buf_add_text(line, tool->summarizer == VISIT_SUMMARY_MODEL ? "; a model sums them up" : "; passages are picked");
+    buf_add_text(line, tool->summarizer == VISIT_SUMMARY_MODEL ? "; a language model, where there is one, sums them up"
+                                                               : "; passages are picked");
     if (!tool->corpus)
         return true;
     struct corpus *corpus;
@@ -301,8 +302,8 @@ static void copy_options(struct visit_tool *tool, const struct visit_options *op
 
 enum status visit_tool_create(const struct visit_options *options, struct tool **out, struct error *error)
 {
-    struct str text;
-    if (!embed_find("tools/visit/signature.json", &text))
+    struct str text = options->signature;
+    if (text.len == 0 && !embed_find("tools/visit/signature.json", &text))
         return error_set(error, STATUS_NOT_FOUND, "the program was built without the signature of visit");
     struct visit_tool *tool = mem_zalloc(sizeof *tool);
     enum status status = signature_load(text, &tool->signature, error);

@@ -36,6 +36,7 @@ struct visit_options {
     const struct guard
         *guard;              /* what Jina Reader may be asked for; borrowed until the tool goes. NULL: no exemptions */
     const char *corpus_path; /* NULL: corpus:// links are refused in words */
+    struct str signature;    /* as in signature.json; empty: the embedded one */
     size_t max_bytes;        /* decoded, of one page; 0: VISIT_DEFAULT_MAX_BYTES */
     int64_t page_timeout_ms; /* for fetching one page; 0: VISIT_DEFAULT_TIMEOUT_MS */
     int64_t timeout_ms;      /* of a whole call; 0: 200,000 */
