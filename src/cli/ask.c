@@ -96,7 +96,7 @@ static void on_done(void *user, struct run *run, const struct result *result)
     loop_stop(ask->setup->loop);
 }
 
-static void say_start(struct ask *ask)
+static void say_start(struct ask *ask, const struct session_limits *limits)
 {
     const struct model_client *agent = ask->setup->models[MODEL_AGENT];
     struct buf tools;
@@ -106,6 +106,11 @@ static void say_start(struct ask *ask)
     cli_say(ask->cli, "Model %s; profile %s%s; tools %s.", agent->name, ask->setup->profile->name,
             ask->setup->profile_by_model && !agent->builtin ? " (by the model's name)" : "",
             tools.len > 0 ? tools.data : "none");
+    if (limits->window_tokens == 0 && !agent->builtin)
+        cli_say(ask->cli,
+                "The server does not say how large the context window is: %lld tokens are assumed; "
+                "--context-window sets it.",
+                (long long)SESSION_DEFAULT_WINDOW);
     buf_finish(&tools);
 }
 
@@ -117,8 +122,8 @@ static void run_to_the_end(struct ask *ask, struct str question)
     options.observe = on_notice;
     options.done = on_done;
     options.user = ask;
-    say_start(ask);
     const struct session_limits *limits = &options.config.limits;
+    say_start(ask, limits);
     ask->display =
         display_create(ask->cli, ask->setup->loop, limits->max_calls, limits->context_tokens, limits->time_ms);
     ask->run = run_start(ask->setup->engine, &options);
