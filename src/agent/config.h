@@ -43,7 +43,6 @@ struct session_config {
     struct str date;               /* "2026-03-01", for the prompt */
     const struct profile *profile; /* must outlive the session */
     struct session_limits limits;
-    bool reasoning_field;     /* the endpoint wants history thought in its own field */
     bool reopen_thought;      /* /v1/completions: our template opens `<think>` (protocol/prompt_view.h) */
     struct sampling sampling; /* what the user set; the profile's values fill the rest */
     struct model_price price[MODEL_ROLE_COUNT]; /* as zeroed: free of charge; negative: unset */

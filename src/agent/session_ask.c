@@ -222,10 +222,8 @@ static void generate(struct session *session)
 {
     const struct session_config *config = &session->config;
     bool forced = session->state == SESSION_FORCING;
-    enum thought_history thought = session->profile->history;
-    if (thought == THOUGHT_INLINE && config->reasoning_field)
-        thought = THOUGHT_FIELD;
-    const struct prompt_view_options options = {.thought = thought, .reopen_thought = config->reopen_thought};
+    const struct prompt_view_options options = {.thought = session->profile->history,
+                                                .reopen_thought = config->reopen_thought};
     prompt_view_build(&session->view, session->transcript, &options);
     token_meter_asked(&session->meter);
 

@@ -92,7 +92,6 @@ static json_t *config_json(const struct session_config *config)
     json_t *object = json_object();
     json_put_str(object, "date", config->date);
     json_put(object, "limits", limits_json(&config->limits));
-    json_put(object, "reasoning_field", json_boolean(config->reasoning_field));
     json_put(object, "reopen_thought", json_boolean(config->reopen_thought));
     json_put(object, "sampling", run_sampling_json(&config->sampling));
     json_t *prices = json_array();

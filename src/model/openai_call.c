@@ -327,6 +327,8 @@ static void note_success(struct model_call *call)
     endpoint->rejected = false;
     endpoint->answered = true;
     pool_endpoint_worked(endpoint);
+    if (reply->field != REPLY_FIELD_NONE)
+        endpoint->habits.thought_field = true;
     if (reply->field == REPLY_REASONING || reply->field == REPLY_DETAILS)
         endpoint->habits.reasoning_name = true;
     else if (reply->field == REPLY_REASONING_CONTENT)

@@ -126,10 +126,12 @@ static const char *add_messages(struct template_pieces *pieces, const struct pro
             add_piece(pieces, STR("\\n\\n"));
             system = (struct str){0};
         }
-        add_piece(pieces, message->wire);
-        if (send_thought && message->wire_thought.len) {
+        bool split = send_thought && habits->thought_field && message->split_thought.len > 0;
+        struct str thought = split ? message->split_thought : message->wire_thought;
+        add_piece(pieces, split ? message->split_rest : message->wire);
+        if (send_thought && thought.len) {
             add_piece(pieces, habits->reasoning_name ? STR("\",\"reasoning\":\"") : STR("\",\"reasoning_content\":\""));
-            add_piece(pieces, message->wire_thought);
+            add_piece(pieces, thought);
             sent = thought_name;
         }
         add_piece(pieces, STR("\"}"));

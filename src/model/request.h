@@ -23,7 +23,8 @@ struct request_habits {
     bool completion_name; /* max_completion_tokens instead of max_tokens */
     bool fold_system;     /* the system message goes to the head of the first user message */
     bool repeat_penalty;  /* llama.cpp's name for repetition_penalty */
-    bool reasoning_name;  /* thought goes back as `reasoning`, not `reasoning_content` */
+    bool thought_field;   /* its replies have thought in a field of their own: earlier thought goes back in it */
+    bool reasoning_name;  /* that field is `reasoning`, not `reasoning_content` */
     int64_t max_tokens;   /* the most it writes; 0 unknown */
 };
 

@@ -30,6 +30,10 @@ static struct prompt_message show(const struct transcript_message *message, cons
     switch (options->thought) {
     case THOUGHT_INLINE:
         shown.wire = options->reopen_thought ? message->reopened : message->wire;
+        if (message->thought.len > 0) {
+            shown.split_thought = message->thought;
+            shown.split_rest = message->rest;
+        }
         break;
     case THOUGHT_FIELD:
         shown.wire = message->rest;

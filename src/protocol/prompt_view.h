@@ -21,6 +21,10 @@ struct prompt_message {
     enum message_role role;
     struct str wire;         /* content */
     struct str wire_thought; /* for the reasoning field; empty unless the view was made with THOUGHT_FIELD */
+
+    /* With THOUGHT_INLINE, the thought in `wire` and what follows it, for a server that keeps thought in a field of its
+     * own: these may be sent in place of `wire`. Both empty where there is no thought. */
+    struct str split_thought, split_rest;
 };
 
 struct prompt_view {

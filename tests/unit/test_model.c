@@ -21,6 +21,10 @@
     {                                  \
         PLAY_WHOLE, number, NULL, text \
     }
+#define STR_INIT(literal)              \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void assert_text(const struct watched *watched, const char *expected)
@@ -535,9 +539,18 @@ static void model__sends_thought_back_in_the_field_the_server_uses(void **state)
         {"reasoning",
          {PLAY_SSE, .body = "data: {\"choices\":[{\"delta\":{\"reasoning\":\"t\"}}]}\n\n" D("a") END("stop") DONE}},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    static const struct prompt_message forms[] = {
+        {.role = MESSAGE_ASSISTANT, .wire = STR_INIT("done"), .wire_thought = STR_INIT("my\\nthought")},
+        {.role = MESSAGE_ASSISTANT,
+         .wire = STR_INIT("<think>my\\nthought</think>done"),
+         .split_thought = STR_INIT("my\\nthought"),
+         .split_rest = STR_INIT("done")},
+    };
+    for (size_t i = 0; i < COUNT(cases) * COUNT(forms); i++) {
+        bool is_inline = i >= COUNT(cases);
+        const char *field = cases[i % COUNT(cases)].field;
         const struct play plays[] = {
-            cases[i].first, GOOD,
+            cases[i % COUNT(cases)].first, GOOD,
             FAIL(400, "{\"error\":{\"message\":\"property 'reasoning' and 'reasoning_content' are unsupported\"}}"),
             GOOD};
         struct world world;
@@ -546,20 +559,19 @@ static void model__sends_thought_back_in_the_field_the_server_uses(void **state)
         world_client(&world);
         struct watched watched = world_complete(&world);
         watched_finish(&watched);
-        struct prompt_message earlier = {MESSAGE_ASSISTANT, STR("done"), STR("my\\nthought")};
         prompt_view_add(&world.view, MESSAGE_ASSISTANT, STR("x"));
-        world.view.messages[world.view.count - 1] = earlier;
+        world.view.messages[world.view.count - 1] = forms[is_inline];
         prompt_view_add(&world.view, MESSAGE_USER, STR("more"));
         watched = world_complete(&world);
-        char *expected =
-            mem_printf("{\"role\":\"assistant\",\"content\":\"done\",\"%s\":\"my\\nthought\"}", cases[i].field);
+        char *expected = mem_printf("{\"role\":\"assistant\",\"content\":\"done\",\"%s\":\"my\\nthought\"}", field);
         assert_non_null(strstr(server->bodies[1], expected));
         free(expected);
         watched_finish(&watched);
-        /* and not at all where it is refused */
+        /* where it is refused, as it was written, and not at all when it was asked for in the field alone */
         watched = world_complete(&world);
         assert_int_equal(watched.result.failure, MODEL_OK);
-        assert_null(strstr(server->bodies[3], "my\\nthought"));
+        assert_int_equal(strstr(server->bodies[3], "<think>my\\nthought</think>done") != NULL, is_inline);
+        assert_int_equal(strstr(server->bodies[3], "my\\nthought") != NULL, is_inline);
         watched_finish(&watched);
         world_finish(&world);
     }

@@ -599,25 +599,25 @@ static void history__goes_back_in_the_form_the_profile_wants(void **state)
     static const struct {
         const char *content;
         enum thought_history history;
-        bool reasoning_field, field;
+        bool field, split;
     } rows[] = {
-        {THINK SEARCHES("a"), THOUGHT_INLINE, false, false},
-        {SEARCHES("a"), THOUGHT_INLINE, true, true},
-        {SEARCHES("a"), THOUGHT_FIELD, false, true},
+        {THINK SEARCHES("a"), THOUGHT_INLINE, false, true},
+        {SEARCHES("a"), THOUGHT_FIELD, true, false},
         {SEARCHES("a"), THOUGHT_DROP, false, false},
     };
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 3; i++) {
         struct world world;
         world_init(&world, "generic");
         world.profile.history = rows[i].history;
-        world.config.reasoning_field = rows[i].reasoning_field;
         world_start(&world, "q");
         world_say(&world, THINK SEARCHES("a"));
         world_tool(&world, 0, OUTCOME_OK, "r");
         assert_string_equal(world_prompt_message(&world, -2), rows[i].content);
         const struct prompt_view *view = session_prompt(world.session);
-        assert_str(view->messages[view->count - 2].wire_thought, rows[i].field ? "hm" : "");
+        const struct prompt_message *message = &view->messages[view->count - 2];
+        assert_str(message->wire_thought, rows[i].field ? "hm" : "");
+        assert_str(message->split_thought, rows[i].split ? "hm" : "");
         world_finish(&world);
     }
 }
