@@ -7,8 +7,6 @@
 #include "core/mem.h"
 #include "protocol/tag_scan.h"
 
-#define MAX_THOUGHTS 4096
-
 enum mode {
     MODE_PLAIN,     /* outside thought, for good or until the next <think> */
     MODE_UNDECIDED, /* thought is expected, no tag has told yet */
@@ -55,6 +53,7 @@ struct tag_parser {
     size_t code_last_close; /* the last </code> behind it, */
     size_t first_close;     /* the first </tool_call> that was taken for program text, */
     size_t nested;          /* the first <tool_call> that was taken for a string's text */
+    size_t quoted_thoughts; /* <think> inside it, for which no </think> has come */
 
     struct held *held;
     size_t n_held, held_capacity;
@@ -164,6 +163,7 @@ static void forget_element(struct tag_parser *parser)
     buf_reset(&parser->text);
     parser->lexer = (struct call_lexer){0};
     parser->code_open = parser->code_last_close = parser->first_close = parser->nested = STR_NONE;
+    parser->quoted_thoughts = 0;
 }
 
 static void open_element(struct tag_parser *parser, enum element element, enum tag tag)
@@ -305,7 +305,7 @@ static void open_thought(struct tag_parser *parser, size_t text_start)
 
 static void end_thought(struct tag_parser *parser, size_t text_end, size_t end)
 {
-    if (parser->outcome.n_thoughts == MAX_THOUGHTS) {
+    if (parser->outcome.n_thoughts >= parser->options.max_element_bytes / sizeof parser->thought) {
         parser->status = STATUS_TOO_BIG;
         return;
     }
@@ -352,13 +352,19 @@ static bool take_think_tag(struct tag_parser *parser, enum tag tag)
         return false;
     }
     if (tag == TAG_THINK_OPEN) {
-        if (parser->element != ELEMENT_NONE)
+        if (parser->element != ELEMENT_NONE) {
+            parser->quoted_thoughts++;
             return false;
+        }
         if (parser->mode == MODE_UNDECIDED)
             release(parser);
         if (!parser->ended)
             open_thought(parser, parser->offset + tag_text(tag).len);
         return true;
+    }
+    if (parser->mode == MODE_UNDECIDED && parser->quoted_thoughts > 0) {
+        parser->quoted_thoughts--; /* the other half of a mention */
+        return false;
     }
     /* Without an opening tag everything before is thought, also for a profile without thought, unless something of it
      * has been acted on already. */

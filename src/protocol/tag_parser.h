@@ -128,8 +128,8 @@ void tag_parser_destroy(struct tag_parser *parser);
 void tag_parser_reset(struct tag_parser *parser);
 
 /* Takes more of the completion. After a cut nothing happens any more.
- * STATUS_TOO_BIG  a call or answer outside thought (or the calls kept back) outgrew the cap, or there were more than
- * 4,096 thoughts; final for this message */
+ * STATUS_TOO_BIG  a call or answer outside thought (or the calls kept back) outgrew the cap, or the list of thoughts
+ * did; final for this message */
 enum status tag_parser_feed(struct tag_parser *parser, struct str bytes) STATUS_CHECKED;
 
 /* The message is over: emits what only the end decides. Once for each message; STATUS_TOO_BIG as before. */

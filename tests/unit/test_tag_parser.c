@@ -105,6 +105,8 @@ static const struct reading {
      "X[use ]A[1@26-44] inside nothing (0 0 18 26) length 44"},
     {"no thought at all where it is expected", true, false, TAG_END_STOP, "<tool_call>" CALL "</tool_call>",
      "C[" CALL "@0-53] inside nothing length 53"},
+    {"an answer mentions thought", true, false, TAG_END_STOP, "<answer>1 <think>a</think> 2</answer>",
+     "A[1 <think>a</think> 2@0-37] inside nothing length 37"},
     {"an opening tag releases what precedes it", true, false, TAG_END_STOP, "<tool_call>x</tool_call><think>y</think>z",
      "C[x@0-24]T[y]X[z] inside nothing (24 31 32 40) length 41"},
     {"closing tag without thought in the profile", false, false, TAG_END_STOP, "a</think>b",
@@ -400,6 +402,19 @@ static void ignore_event(void *user, const struct tag_event *event)
     (void)event;
 }
 
+static void tag_parser__counts_many_thoughts(void **state)
+{
+    (void)state;
+    struct tag_parser *parser = tag_parser_create(NULL, ignore_event, NULL);
+    for (size_t i = 0; i < 20000; i++)
+        assert_int_equal(tag_parser_feed(parser, STR("<think>a</think>")), STATUS_OK);
+    assert_int_equal(tag_parser_feed(parser, STR("<answer>1</answer>")), STATUS_OK);
+    assert_int_equal(tag_parser_end(parser, TAG_END_STOP), STATUS_OK);
+    assert_int_equal(tag_parser_outcome(parser)->n_thoughts, 20000);
+    assert_true(tag_parser_outcome(parser)->has_answer);
+    tag_parser_destroy(parser);
+}
+
 static void tag_parser__caps_hold(void **state)
 {
     (void)state;
@@ -482,6 +497,7 @@ int main(void)
         cmocka_unit_test(tag_parser__any_cut_of_recorded_streams_is_equal),
         cmocka_unit_test(tag_parser__recorded_trajectories_read_as_they_are),
         cmocka_unit_test(tag_parser__a_closed_call_is_seen_at_once_when_thought_is_over),
+        cmocka_unit_test(tag_parser__counts_many_thoughts),
         cmocka_unit_test(tag_parser__caps_hold),
         cmocka_unit_test(tag_parser__long_thought_needs_no_memory),
         cmocka_unit_test(tag_parser__stays_linear),
