@@ -8,21 +8,28 @@
 #include "core/mem.h"
 #include "core/utf8.h"
 
-/* jansson refuses integers beyond 64 bits and reals beyond a double. Finds the number token that ends at or before
- * `end` (where jansson stopped) so that it can be quoted and parsing tried again. */
-static bool find_number(struct str text, size_t position, size_t *from, size_t *to)
+static size_t skip_digits(struct str text, size_t i)
 {
-    size_t end = position < text.len ? position : text.len;
-    while (end > 0 && !strchr("0123456789+-.eE", text.data[end - 1]))
-        end--;
-    size_t start = end;
-    while (start > 0 && strchr("0123456789+-.eE", text.data[start - 1]))
-        start--;
-    while (end < text.len && strchr("0123456789+-.eE", text.data[end]) && text.data[end])
-        end++;
-    *from = start;
-    *to = end;
-    return end > start;
+    while (i < text.len && ascii_is_digit(text.data[i]))
+        i++;
+    return i;
+}
+
+/* Where the number that begins at `i` with a minus or a digit ends (RFC 8259, section 6). jansson refuses integers
+ * beyond 64 bits and reals beyond a double; those are quoted and parsing is tried again. */
+static size_t number_end(struct str text, size_t i)
+{
+    i = skip_digits(text, i + 1);
+    if (i + 1 < text.len && text.data[i] == '.' && ascii_is_digit(text.data[i + 1]))
+        i = skip_digits(text, i + 1);
+    if (i < text.len && (text.data[i] == 'e' || text.data[i] == 'E')) {
+        size_t exponent = i + 1;
+        if (exponent < text.len && (text.data[exponent] == '+' || text.data[exponent] == '-'))
+            exponent++;
+        if (exponent < text.len && ascii_is_digit(text.data[exponent]))
+            i = skip_digits(text, exponent);
+    }
+    return i;
 }
 
 static enum json_error_code parse_once(struct str text, json_t **out, json_error_t *problem)
@@ -71,8 +78,7 @@ enum status json_parse(struct str text, json_t **out, struct error *error)
             buf_add(&quoted, str_slice(text, i, i + step));
             i += step;
         } else if (c == '-' || ascii_is_digit(c)) {
-            size_t from, to;
-            find_number(text, i + 1, &from, &to);
+            size_t to = number_end(text, i);
             struct str number = str_slice(text, i, to);
             json_t *checked = NULL;
             json_error_t unused;

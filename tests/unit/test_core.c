@@ -171,6 +171,10 @@ static void json__says_where(void **state)
     assert_int_equal(json_parse(STR("{\"a\":\n  oops}"), &value, &error), STATUS_SYNTAX);
     assert_int_equal(error.line, 2);
     assert_null(value);
+    static const char *const wrong[] = {"1111111111111111111111-11", "[99999999999999999999 1]", "1e999e1", "-1e999.5",
+                                        "99999999999999999999."};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(json_parse(str_of(wrong[i]), &value, &error), STATUS_SYNTAX);
     struct buf deep;
     buf_init(&deep, 1 << 20);
     for (int i = 0; i < 100000; i++)
