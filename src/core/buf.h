@@ -3,8 +3,8 @@
  * A growing byte buffer with a mandatory cap, for everything whose size a network, a file or a model decides.
  *
  * The bytes are always followed by a NUL that does not count, so `data` can be used as a C string once something was
- * appended. An append that would pass the cap fails with STATUS_TOO_BIG and changes nothing, except for the functions that
- * say they cut. A zeroed buf is valid, empty and has a cap of 0.
+ * appended. An append that would pass the cap fails with STATUS_TOO_BIG and changes nothing, except for the functions
+ * that say they cut. A zeroed buf is valid, empty and has a cap of 0.
  */
 #ifndef FATHOM_CORE_BUF_H
 #define FATHOM_CORE_BUF_H
@@ -32,7 +32,8 @@ void buf_finish(struct buf *buf);
 /* Forgets the contents, keeps the allocation. */
 void buf_reset(struct buf *buf);
 
-/* Hands the bytes over as a NUL-terminated string (never NULL; the caller frees) and leaves the buffer empty with its cap. */
+/* Hands the bytes over as a NUL-terminated string (never NULL; the caller frees) and leaves the buffer empty with its
+ * cap. */
 char *buf_take(struct buf *buf);
 
 struct str buf_str(const struct buf *buf);
@@ -49,8 +50,8 @@ void buf_add_char(struct buf *buf, char c);
 void buf_addf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_addv(struct buf *buf, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
-/* Makes room for `more` bytes behind the contents and returns where they begin; after writing them, grow `len` and set the
- * NUL with buf_commit. NULL when the cap would be passed. */
+/* Makes room for `more` bytes behind the contents and returns where they begin; after writing them, grow `len` and set
+ * the NUL with buf_commit. NULL when the cap would be passed. */
 char *buf_reserve(struct buf *buf, size_t more);
 void buf_commit(struct buf *buf, size_t written);
 

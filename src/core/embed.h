@@ -1,7 +1,7 @@
 /* src/core/embed.h
  *
- * Files that are part of the program: prompts, tool signatures, SQL. The build turns each into a C array under its path in
- * the source tree ("prompts/generic/system.md", "tools/search/signature.json"), so an installed binary needs no data
+ * Files that are part of the program: prompts, tool signatures, SQL. The build turns each into a C array under its path
+ * in the source tree ("prompts/generic/system.md", "tools/search/signature.json"), so an installed binary needs no data
  * directory. A directory given with --prompts takes precedence for paths below "prompts/".
  */
 #ifndef FATHOM_CORE_EMBED_H

@@ -15,7 +15,8 @@ enum status file_read(const char *path, struct buf *out, struct error *error) ST
 /* Appends everything up to the end of an open file descriptor. `name` is used in errors. */
 enum status file_read_descriptor(int descriptor, const char *name, struct buf *out, struct error *error) STATUS_CHECKED;
 
-/* Writes `contents` to `path` through a temporary file beside it and rename, so a reader sees the old or the new whole. */
+/* Writes `contents` to `path` through a temporary file beside it and rename, so readers see the old or the new whole.
+ */
 enum status file_write(const char *path, struct str contents, struct error *error) STATUS_CHECKED;
 
 #endif

@@ -1,7 +1,8 @@
 /* src/core/json.h
  *
- * JSON on top of jansson. Values are jansson's json_t with its reference counts; this header adds what jansson lacks: errors
- * in our form, integers beyond 64 bits (kept as strings, digit for digit), and writing straight into a struct buf.
+ * JSON on top of jansson. Values are jansson's json_t with its reference counts; this header adds what jansson lacks:
+ * errors in our form, integers beyond 64 bits (kept as strings, digit for digit), and writing straight into a struct
+ * buf.
  */
 #ifndef FATHOM_CORE_JSON_H
 #define FATHOM_CORE_JSON_H
@@ -12,17 +13,18 @@
 #include "core/status.h"
 #include "core/str.h"
 
-/* Parses one strict JSON text (RFC 8259; any value, UTF-8, no duplicate-key check: the last wins). NUL escapes in strings are
- * allowed. Integers that do not fit 64 bits become strings of their digits; reals beyond the range of a double too.
- * STATUS_OK with a new reference in *out; STATUS_SYNTAX with line and column; STATUS_TOO_BIG when nested deeper than 2,000. */
+/* Parses one strict JSON text (RFC 8259; any value, UTF-8, no duplicate-key check: the last wins). NUL escapes in
+ * strings are allowed. Integers that do not fit 64 bits become strings of their digits; reals beyond the range of a
+ * double too. STATUS_OK with a new reference in *out; STATUS_SYNTAX with line and column; STATUS_TOO_BIG when nested
+ * deeper than 2,000. */
 enum status json_parse(struct str text, json_t **out, struct error *error) STATUS_CHECKED;
 
 /* Reads a whole JSON file of at most `max_bytes`. STATUS_IO, STATUS_NOT_FOUND, STATUS_TOO_BIG, STATUS_SYNTAX. */
 enum status json_parse_file(const char *path, size_t max_bytes, json_t **out, struct error *error) STATUS_CHECKED;
 
-/* Appends `text` as the inside of a JSON string: quotes, backslashes and control characters escaped, everything else (also
- * non-ASCII) as it is. Invalid UTF-8 is written as U+FFFD, one for each maximal ill-formed part (Unicode 15, 3.9), so what is
- * written is always valid. No quotes are added. */
+/* Appends `text` as the inside of a JSON string: quotes, backslashes and control characters escaped, everything else
+ * (also non-ASCII) as it is. Invalid UTF-8 is written as U+FFFD, one for each maximal ill-formed part (Unicode
+ * 15, 3.9), so what is written is always valid. No quotes are added. */
 enum status json_escape(struct buf *out, struct str text) STATUS_CHECKED;
 
 /* The reverse of json_escape for text that json_escape wrote. */

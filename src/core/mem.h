@@ -1,15 +1,15 @@
 /* src/core/mem.h
  *
- * Memory. Running out of it ends the program in one place, so no caller checks for NULL. Anything whose size a network, a
- * file or a model decides belongs into a struct buf with a cap (core/buf.h), not into a bare allocation.
+ * Memory. Running out of it ends the program in one place, so no caller checks for NULL. Anything whose size a network,
+ * a file or a model decides belongs into a struct buf with a cap (core/buf.h), not into a bare allocation.
  */
 #ifndef FATHOM_CORE_MEM_H
 #define FATHOM_CORE_MEM_H
 
 #include <stddef.h>
 
-/* Like their namesakes in <stdlib.h> and <string.h>, but never NULL; a multiplication that overflows aborts. A size of 0
- * gives a valid pointer. Free with free(). */
+/* Like their namesakes in <stdlib.h> and <string.h>, but never NULL; a multiplication that overflows aborts. A size of
+ * 0 gives a valid pointer. Free with free(). */
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_zalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_calloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));

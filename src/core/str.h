@@ -1,7 +1,7 @@
 /* src/core/str.h
  *
- * A borrowed piece of bytes. It owns nothing, need not end in NUL, and lives as long as what it points into. A zeroed one is
- * the empty string.
+ * A borrowed piece of bytes. It owns nothing, need not end in NUL, and lives as long as what it points into. A zeroed
+ * one is the empty string.
  */
 #ifndef FATHOM_CORE_STR_H
 #define FATHOM_CORE_STR_H
@@ -48,8 +48,8 @@ struct str str_trim(struct str s);
 struct str str_trim_start(struct str s);
 struct str str_trim_end(struct str s);
 
-/* Takes the next piece up to `separator` off the front of `*rest` into `*piece`. False when nothing is left. "a,,b" gives
- * "a", "", "b"; a trailing separator gives no last empty piece. */
+/* Takes the next piece up to `separator` off the front of `*rest` into `*piece`. False when nothing is left. "a,,b"
+ * gives "a", "", "b"; a trailing separator gives no last empty piece. */
 bool str_split_next(struct str *rest, char separator, struct str *piece);
 
 /* Fresh NUL-terminated copy; the caller frees. */

@@ -14,8 +14,8 @@
 
 #define UTF8_INVALID 0xFFFFFFFFu
 
-/* Decodes the code point at the start of `s` (not empty) and sets *length to the bytes it takes. For an ill-formed sequence
- * returns UTF8_INVALID and sets *length to its maximal ill-formed part (1 to 3 bytes). */
+/* Decodes the code point at the start of `s` (not empty) and sets *length to the bytes it takes. For an ill-formed
+ * sequence returns UTF8_INVALID and sets *length to its maximal ill-formed part (1 to 3 bytes). */
 uint32_t utf8_decode(struct str s, size_t *length);
 
 /* Writes a code point (not a surrogate, at most U+10FFFF) to `out` and returns its length, 1 to 4. */
@@ -32,7 +32,7 @@ size_t utf8_floor(struct str s, size_t limit);
 /* Appends `s` with every maximal ill-formed part replaced by U+FFFD. */
 enum status utf8_append_valid(struct buf *out, struct str s) STATUS_CHECKED;
 
-/* Bytes at the end of `s` that begin a sequence but do not complete it (0 to 3): keep them back until more bytes come. */
+/* Bytes at the end of `s` that begin a sequence but do not complete it (0 to 3): keep them until more bytes come. */
 size_t utf8_incomplete_tail(struct str s);
 
 #endif

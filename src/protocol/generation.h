@@ -1,7 +1,7 @@
 /* src/protocol/generation.h
  *
- * The words in which a completion is asked for and ends, shared by the session, which decides, and the model clients, which
- * do the talking. Plain values.
+ * The words in which a completion is asked for and ends, shared by the session, which decides, and the model clients,
+ * which do the talking. Plain values.
  */
 #ifndef FATHOM_PROTOCOL_GENERATION_H
 #define FATHOM_PROTOCOL_GENERATION_H
@@ -26,11 +26,11 @@ enum model_failure {
     MODEL_OK,
     MODEL_CONTEXT_TOO_LONG, /* the prompt does not fit the server's window */
     MODEL_PROMPT_CUT,       /* the server cuts prompts silently; the error names the remedy */
-    MODEL_REJECTED,         /* 401, 402, 403, 404, 413, other 400: final on every endpoint; the error names the remedy */
-    MODEL_UNAVAILABLE,      /* all tries are used up, or every endpoint stayed down */
+    MODEL_REJECTED,    /* 401, 402, 403, 404, 413, other 400: final on every endpoint; the error names the remedy */
+    MODEL_UNAVAILABLE, /* all tries are used up, or every endpoint stayed down */
 };
 
-/* Tokens as the server reported them; -1 where it did not. `cached` is the part of `prompt` that came from its cache. */
+/* Tokens as the server reported them; -1 where it did not. `cached` is the part of `prompt` from its cache. */
 struct usage {
     int64_t prompt, completion, cached, reasoning;
 };
@@ -47,8 +47,8 @@ struct model_price {
     double prompt, completion, cached;
 };
 
-/* Cost of `usage` in USD, or a negative number where a price it needs is unset. Unreported tokens count as 0; cached tokens
- * cost `cached` when set, else `prompt`. */
+/* Cost of `usage` in USD, or a negative number where a price it needs is unset. Unreported tokens count as 0; cached
+ * tokens cost `cached` when set, else `prompt`. */
 double model_cost(const struct model_price *price, const struct usage *usage);
 
 #endif
