@@ -59,7 +59,9 @@ static void print_texts(const char *prefix, json_t *texts)
         const char *syntax = json_get_string(entry, "syntax"), *append = json_get_string(entry, "append");
         cli_print("\n---- %s%s (%s%s%s)\n", prefix, key, json_get_string(entry, "origin"), syntax ? ", " : "",
                   syntax ? syntax : "");
-        cli_print_text(json_get_str(entry, "text"));
+        struct str text = json_get_str(entry, "text");
+        if (text.len)
+            cli_print_text(text);
         cli_print("\n");
         if (append)
             cli_print("[followed by %s]\n", append);

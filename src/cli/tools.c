@@ -19,11 +19,12 @@ static void print_tools(struct cli *cli, const struct setup *setup)
         struct buf text;
         buf_init(&text, BUF_UNBOUNDED);
         profile_render_tools(setup->profile, signatures, setup->n_tools, &text);
-        cli_print_text(buf_str(&text));
-        if (text.len)
+        if (text.len) {
+            cli_print_text(buf_str(&text));
             cli_print("\n");
-        else
+        } else {
             cli_say(cli, "A run would have no tools.");
+        }
         buf_finish(&text);
     }
     json_decref(all);
