@@ -54,10 +54,10 @@ struct token_meter {
     struct token_sum all;   /* of every message */
     struct token_sum last;  /* of the last one */
     struct token_sum asked; /* `all` when the prompt under way was sent */
-    int64_t since_exact,
-        since_owned; /* what came behind the text that server_prompt covers: counted by the server, by us */
-    int64_t since_messages;
-    int64_t asked_exact, asked_owned, asked_messages; /* the same three when the prompt under way was sent */
+    /* What came behind the text that server_prompt covers: tokens counted by the server, by us (unscaled), messages;
+     * and the same three when the prompt under way was sent. */
+    int64_t since_exact, since_owned, since_messages;
+    int64_t asked_exact, asked_owned, asked_messages;
 
     int64_t last_report, last_own; /* the report before, usable or not, and our unscaled count of that prompt's text */
     int64_t server_prompt;         /* the last usable report; -1 before the first */
