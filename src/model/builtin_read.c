@@ -155,7 +155,7 @@ static bool ends_results(struct str line)
 {
     return str_starts_with(line, STR("---")) || str_starts_with(line, STR("===")) ||
            str_starts_with(line, STR("## ")) || str_starts_with(line, STR("Results for \"")) ||
-           str_starts_with(line, STR("A search for '"));
+           str_starts_with(line, STR("A Google search for '"));
 }
 
 static void read_results(struct reader *reader, struct str block)

@@ -135,13 +135,13 @@ static void builtin__reads_trained_formats(void **state)
     char *search = COMPLETE(both_tools, QUESTION);
     char *visit =
         COMPLETE(both_tools, QUESTION, search,
-                 "<tool_response>\nA search for 'x' found 1 results:\n\n## Web Results\n1. [open(2)](" OPEN_URL
+                 "<tool_response>\nA Google search for 'x' found 1 results:\n\n## Web Results\n1. [open(2)](" OPEN_URL
                  ")\nDate published: 2024\nSource: man\n\nopen a file\n</tool_response>");
     assert_call(visit, "visit");
     char *answer =
         COMPLETE(both_tools, QUESTION, search, "<tool_response>\nx\n</tool_response>", visit,
-                 "<tool_response>\nThe useful information of " OPEN_URL
-                 " for the goal \"x\":\n\nEvidence in page: \nIf the file "
+                 "<tool_response>\nThe useful information in " OPEN_URL
+                 " for user goal x as follows: \n\nEvidence in page: \nIf the file "
                  "already exists, the flag O_EXCL makes open(2) fail.\n\nSummary: \nO_EXCL.\n</tool_response>");
     assert_answer(answer);
     assert_non_null(strstr(answer, "If the file already exists, the flag O_EXCL makes open(2) fail. (" OPEN_URL ")"));

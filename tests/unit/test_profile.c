@@ -210,7 +210,7 @@ static void profile__trained_ones_keep_the_trained_formats(void **state)
         const struct prompt_value block[] = {
             {"query", STR("q")}, {"count", STR("1")}, {"results", STR("R")}, {"notice", STR("N")}};
         text = render(profile, PROMPT_SEARCH_BLOCK, block, 4);
-        assert_string_equal(text, "A search for 'q' found 1 results:\n\n## Web Results\nR");
+        assert_string_equal(text, "A Google search for 'q' found 1 results:\n\n## Web Results\nR");
         free(text);
         const struct prompt_value page[] = {
             {"url", STR("U")}, {"goal", STR("G")}, {"evidence", STR("E")}, {"summary", STR("S")}, {"links", STR("L")}};
