@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted web for tests of the whole program: search services, a reader service and pages, standard library only.
 
-    stub_search.py [--script FILE.json] [--port 0] [--log FILE.jsonl] [--watch-stdin]
+    stub_search.py [--script FILE.json] [--port 0] [--host 127.0.0.1] [--log FILE.jsonl] [--watch-stdin]
 
 Prints its port on stdout, as one line, once it listens. Ends on SIGTERM and SIGINT, and with --watch-stdin when its stdin is
 closed. Every request is logged as one JSON line: {"n", "at_ms", "method", "path", "headers", "body"}.
@@ -296,6 +296,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--script")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--log")
     parser.add_argument("--watch-stdin", action="store_true")
     options = parser.parse_args()
@@ -304,7 +305,7 @@ def main():
         with open(options.script, encoding="utf-8") as file:
             script = json.load(file)
     Handler.world = World(script, open(options.log, "w", encoding="utf-8") if options.log else None)
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    server = ThreadingHTTPServer((options.host, options.port), Handler)
     server.daemon_threads = True
     Handler.world.port = server.server_address[1]
     for number in (signal.SIGTERM, signal.SIGINT):
