@@ -82,6 +82,8 @@ void cli_print(const char *format, ...)
 
 void cli_print_text(struct str text)
 {
+    if (text.len == 0)
+        return;
     if (!terminal_output_is_terminal()) {
         fwrite(text.data, 1, text.len, stdout);
         return;
