@@ -1,7 +1,7 @@
 /* src/agent/result.h
  *
  * What a run came to. The session fills it; the engine adds what only it knows (times of day, models, hashes) when it
- * writes the result as JSON (engine/result_json.h).
+ * writes the result as JSON (engine/runner.h).
  */
 #ifndef FATHOM_AGENT_RESULT_H
 #define FATHOM_AGENT_RESULT_H

@@ -87,7 +87,7 @@ void session_calls_finish(struct session *session)
     free(session->calls.lists);
 }
 
-bool session_calls_over(const struct session *session)
+static bool all_over(const struct session *session)
 {
     for (size_t i = 0; i < session->calls.count; i++)
         if (session->calls.items[i].progress != CALL_OVER)
@@ -158,7 +158,7 @@ void session_calls_start(struct session *session)
     for (size_t i = 0; i < session->calls.count; i++)
         if (session->calls.items[i].progress == CALL_WAITING)
             start(session, &session->calls.items[i]);
-    session->due = session_calls_over(session);
+    session->due = all_over(session);
 }
 
 /* A call that cannot be carried out: the model is told what is wrong, where, and what would be right. What it wrote
@@ -310,7 +310,7 @@ void session_calls_done(struct session *session, effect_id id, const struct tool
         if (outcome->facts)
             take_facts(session, call, outcome->facts);
         over(session, call, outcome->status);
-        session->due = session->state == SESSION_ACTING && session_calls_over(session);
+        session->due = session->state == SESSION_ACTING && all_over(session);
         return;
     }
 }

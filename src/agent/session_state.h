@@ -172,7 +172,6 @@ void session_calls_add(struct session *session, const struct tag_event *event);
 void session_calls_start(struct session *session); /* all that wait */
 void session_calls_done(struct session *session, effect_id id, const struct tool_outcome *outcome);
 void session_calls_stop(struct session *session, enum tool_outcome_status status); /* cancels what runs */
-bool session_calls_over(const struct session *session);
 enum status session_calls_observe(struct session *session) STATUS_CHECKED;
 void session_set_tools(struct session *session, const struct tool_signature *const *tools, const bool *early_start,
                        size_t n_tools);

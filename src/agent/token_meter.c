@@ -268,29 +268,3 @@ size_t token_meter_fit(const struct token_meter *meter, struct str text, int64_t
     size_t fits = meter->counter->fit(meter->counter, text, (int64_t)((double)tokens / meter->ratio));
     return utf8_floor(text, fits);
 }
-
-void token_meter_share(const struct token_meter *meter, const struct str *texts, size_t count, int64_t tokens,
-                       size_t *limits)
-{
-    int64_t left = tokens > 0 ? tokens : 0;
-    size_t waiting = count;
-    for (size_t i = 0; i < count; i++)
-        limits[i] = SIZE_MAX;
-    for (bool progress = true; progress && waiting > 0;) {
-        int64_t share = left / (int64_t)waiting;
-        progress = false;
-        for (size_t i = 0; i < count; i++) {
-            int64_t needs = limits[i] == SIZE_MAX ? token_meter_count(meter, texts[i]) : 0;
-            if (limits[i] != SIZE_MAX || needs > share)
-                continue;
-            limits[i] = texts[i].len;
-            left -= needs;
-            waiting--;
-            progress = true;
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (limits[i] == SIZE_MAX)
-            limits[i] = token_meter_fit(meter, texts[i], left / (int64_t)waiting);
-    }
-}

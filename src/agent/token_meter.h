@@ -108,9 +108,4 @@ int64_t token_meter_count(const struct token_meter *meter, struct str text);
 /* How many bytes of `text` fit into `tokens`, cut between characters. */
 size_t token_meter_fit(const struct token_meter *meter, struct str text, int64_t tokens);
 
-/* Shares `tokens` among `count` texts, the smallest served first: sets limits[i] to the bytes of texts[i] that fit. A
- * text that fits whole gets its length. */
-void token_meter_share(const struct token_meter *meter, const struct str *texts, size_t count, int64_t tokens,
-                       size_t *limits);
-
 #endif

@@ -31,7 +31,8 @@ void setup_say(struct setup *setup, const char *format, ...)
     buf_finish(&sentence);
 }
 
-void setup_add_secret(struct setup *setup, const char *secret)
+/* Remembers a key, so that nothing a model sees can show it. NULL is allowed. */
+static void add_secret(struct setup *setup, const char *secret)
 {
     struct setup_private *private = setup->private;
     if (secret == NULL)
@@ -70,7 +71,7 @@ static void add_header_secrets(struct setup *setup, enum option_id id)
         value += strspn(value, " \t");
         if (strncasecmp(value, "Bearer ", 7) == 0)
             value += 7;
-        setup_add_secret(setup, value);
+        add_secret(setup, value);
     }
 }
 
@@ -78,7 +79,7 @@ static void add_secrets(struct setup *setup)
 {
     static const enum option_id keys[] = {OPTION_API_KEY, OPTION_SUMMARY_API_KEY, OPTION_SERPER_KEY, OPTION_JINA_KEY};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        setup_add_secret(setup, config_text(setup->config, keys[i]));
+        add_secret(setup, config_text(setup->config, keys[i]));
     add_header_secrets(setup, OPTION_HEADER);
     add_header_secrets(setup, OPTION_SUMMARY_HEADER);
 }
@@ -158,6 +159,33 @@ void setup_interrupt(struct setup *setup)
     loop_stop(setup->loop);
 }
 
+/* The sampling of a role as far as it is configured. */
+static void set_sampling(const struct setup *setup, enum model_role role, struct sampling *out)
+{
+    const struct config *config = setup->config;
+    bool agent = role == MODEL_AGENT;
+    enum option_id temperature = agent ? OPTION_TEMPERATURE : OPTION_SUMMARY_TEMPERATURE;
+    enum option_id top_p = agent ? OPTION_TOP_P : OPTION_SUMMARY_TOP_P;
+    enum option_id top_k = agent ? OPTION_TOP_K : OPTION_SUMMARY_TOP_K;
+    enum option_id seed = agent ? OPTION_SEED : OPTION_SUMMARY_SEED;
+    *out = (struct sampling){.has_temperature = config_is_set(config, temperature),
+                             .temperature = config_number(config, temperature),
+                             .has_top_p = config_is_set(config, top_p),
+                             .top_p = config_number(config, top_p),
+                             .has_top_k = config_is_set(config, top_k),
+                             .top_k = config_integer(config, top_k),
+                             .has_seed = config_is_set(config, seed),
+                             .seed = config_integer(config, seed)};
+    if (!agent)
+        return;
+    out->has_min_p = config_is_set(config, OPTION_MIN_P);
+    out->min_p = config_number(config, OPTION_MIN_P);
+    out->has_presence_penalty = config_is_set(config, OPTION_PRESENCE_PENALTY);
+    out->presence_penalty = config_number(config, OPTION_PRESENCE_PENALTY);
+    out->has_repetition_penalty = config_is_set(config, OPTION_REPETITION_PENALTY);
+    out->repetition_penalty = config_number(config, OPTION_REPETITION_PENALTY);
+}
+
 enum status setup_prepare(struct setup *setup, struct error *error)
 {
     struct setup_private *private = setup->private;
@@ -187,7 +215,7 @@ enum status setup_prepare(struct setup *setup, struct error *error)
                                     .summary_max_tokens = config_integer(setup->config, OPTION_SUMMARY_MAX_TOKENS),
                                     .secrets = private->secrets,
                                     .n_secrets = private->n_secrets};
-    setup_sampling(setup, MODEL_SUMMARY, &engine.summary_sampling);
+    set_sampling(setup, MODEL_SUMMARY, &engine.summary_sampling);
     setup->engine = engine_create(&engine);
     return STATUS_OK;
 }
@@ -205,7 +233,6 @@ void setup_destroy(struct setup *setup)
     loop_destroy(setup->loop);
     guard_finish(&setup->guard);
     profile_destroy(setup->profile);
-    free(setup->private->address);
     free(setup->private->secrets);
     free(setup->private);
     free(setup);
@@ -216,32 +243,6 @@ void setup_destroy(struct setup *setup)
 static double number_or(const struct config *config, enum option_id id, double fallback)
 {
     return config_is_set(config, id) ? config_number(config, id) : fallback;
-}
-
-void setup_sampling(const struct setup *setup, enum model_role role, struct sampling *out)
-{
-    const struct config *config = setup->config;
-    bool agent = role == MODEL_AGENT;
-    enum option_id temperature = agent ? OPTION_TEMPERATURE : OPTION_SUMMARY_TEMPERATURE;
-    enum option_id top_p = agent ? OPTION_TOP_P : OPTION_SUMMARY_TOP_P;
-    enum option_id top_k = agent ? OPTION_TOP_K : OPTION_SUMMARY_TOP_K;
-    enum option_id seed = agent ? OPTION_SEED : OPTION_SUMMARY_SEED;
-    *out = (struct sampling){.has_temperature = config_is_set(config, temperature),
-                             .temperature = config_number(config, temperature),
-                             .has_top_p = config_is_set(config, top_p),
-                             .top_p = config_number(config, top_p),
-                             .has_top_k = config_is_set(config, top_k),
-                             .top_k = config_integer(config, top_k),
-                             .has_seed = config_is_set(config, seed),
-                             .seed = config_integer(config, seed)};
-    if (!agent)
-        return;
-    out->has_min_p = config_is_set(config, OPTION_MIN_P);
-    out->min_p = config_number(config, OPTION_MIN_P);
-    out->has_presence_penalty = config_is_set(config, OPTION_PRESENCE_PENALTY);
-    out->presence_penalty = config_number(config, OPTION_PRESENCE_PENALTY);
-    out->has_repetition_penalty = config_is_set(config, OPTION_REPETITION_PENALTY);
-    out->repetition_penalty = config_number(config, OPTION_REPETITION_PENALTY);
 }
 
 static void set_prices(const struct setup *setup, struct model_price price[MODEL_ROLE_COUNT])
@@ -292,7 +293,7 @@ void setup_run_options(const struct setup *setup, struct run_options *out)
     session->date = str_of(setup->private->date);
     session->profile = setup->profile;
     set_limits(setup, &session->limits);
-    setup_sampling(setup, MODEL_AGENT, &session->sampling);
+    set_sampling(setup, MODEL_AGENT, &session->sampling);
     set_prices(setup, session->price);
     const struct model_client *agent = setup->models[MODEL_AGENT];
     if (strcmp(config_text(setup->config, OPTION_PROTOCOL), "completions") == 0 && agent != NULL && !agent->builtin) {
@@ -301,9 +302,4 @@ void setup_run_options(const struct setup *setup, struct run_options *out)
         session->message_tokens = template_message_tokens(chat_template);
         session->prompt_tokens = template_prompt_tokens(chat_template);
     }
-}
-
-const char *setup_model_address(const struct setup *setup)
-{
-    return setup->private->address;
 }

@@ -92,10 +92,4 @@ void setup_destroy(struct setup *setup);
  * setup. */
 void setup_run_options(const struct setup *setup, struct run_options *out);
 
-/* The address that the agent's requests go to first, without user and password; NULL for the built-in reader. */
-const char *setup_model_address(const struct setup *setup);
-
-/* The names of the tools there are, NULL at the end. */
-const char *const *setup_tool_names(void);
-
 #endif

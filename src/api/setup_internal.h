@@ -11,7 +11,6 @@
 
 struct setup_private {
     struct setup_options options;
-    char *address;     /* setup_model_address */
     bool needs_search; /* nothing is configured where search could look */
     bool interrupted;
     int waiting; /* for this many callbacks before setup_prepare goes on */
@@ -22,9 +21,6 @@ struct setup_private {
 };
 
 void setup_say(struct setup *setup, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Remembers a key, so that nothing a model sees can show it. NULL is allowed. */
-void setup_add_secret(struct setup *setup, const char *secret);
 
 /* setup_models.c: clients for what is configured. The agent's stays NULL where it has to be looked for. */
 enum status setup_create_models(struct setup *setup, struct error *error) STATUS_CHECKED;
@@ -46,8 +42,5 @@ enum status setup_load_profile(struct setup *setup, const char *model, struct er
 
 /* Sets the error's place to where the option's value came from. */
 enum status setup_blame(const struct setup *setup, enum option_id id, enum status status, struct error *error);
-
-/* The sampling of a role as far as it is configured. */
-void setup_sampling(const struct setup *setup, enum model_role role, struct sampling *out);
 
 #endif

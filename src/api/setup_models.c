@@ -174,12 +174,6 @@ static enum status create_summary(struct setup *setup, const char *const *agent_
     return create_client(setup, &roles[MODEL_SUMMARY], OPTION_BASE_URL, agent_urls, n_agent_urls, with_keys, error);
 }
 
-static void remember_address(struct setup *setup, const char *url)
-{
-    free(setup->private->address);
-    setup->private->address = url_without_credentials(str_of(url));
-}
-
 enum status setup_create_models(struct setup *setup, struct error *error)
 {
     static const char *const openai_address[] = {SETUP_OPENAI_ADDRESS};
@@ -206,7 +200,6 @@ enum status setup_create_models(struct setup *setup, struct error *error)
     if (count == 0)
         return create_summary(setup, NULL, 0, true, error);
     setup->model_choice = SETUP_MODEL_CONFIGURED;
-    remember_address(setup, urls[0]);
     enum status status = create_client(setup, &roles[MODEL_AGENT], OPTION_BASE_URL, urls, count, true, error);
     return status == STATUS_OK ? create_summary(setup, urls, count, true, error) : status;
 }
@@ -272,7 +265,6 @@ enum status setup_find_model(struct setup *setup, struct error *error)
     } else {
         const char *const urls[] = {search.base_url};
         const char *wanted = config_text(setup->config, OPTION_MODEL);
-        remember_address(setup, search.base_url);
         setup->model_choice = SETUP_MODEL_FOUND;
         status = create_client(setup, &roles[MODEL_AGENT], OPTION_BASE_URL, urls, 1, false, error);
         if (status == STATUS_OK && setup->models[MODEL_SUMMARY] == NULL)

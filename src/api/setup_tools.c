@@ -24,7 +24,8 @@ static const struct {
     enum status (*create)(struct setup *setup, struct str signature, struct tool **out, struct error *error);
 } makers[] = {{"search", create_search}, {"visit", create_visit}};
 
-const char *const *setup_tool_names(void)
+/* The names of the tools there are, NULL at the end. */
+static const char *const *tool_names(void)
 {
     static const char *names[sizeof makers / sizeof makers[0] + 1];
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
@@ -167,7 +168,7 @@ static enum status create_tool(struct setup *setup, size_t maker, struct error *
 static enum status unknown_tool(const struct setup *setup, const char *name, struct error *error)
 {
     size_t count = sizeof makers / sizeof makers[0];
-    const char *nearest = suggest_nearest(str_of(name), setup_tool_names(), count);
+    const char *nearest = suggest_nearest(str_of(name), tool_names(), count);
     if (nearest != NULL)
         error_set(error, STATUS_INVALID, "there is no tool \"%.60s\"; did you mean %s?", name, nearest);
     else

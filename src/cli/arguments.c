@@ -30,13 +30,6 @@ const char *cli_option(const struct cli *cli, const char *name)
     return given->count > 0 ? given->values[given->count - 1] : NULL;
 }
 
-const char *const *cli_option_values(const struct cli *cli, const char *name, size_t *count)
-{
-    const struct arguments_values *given = &of(cli)->given[own_index(cli, name)];
-    *count = given->count;
-    return given->values;
-}
-
 /* ---- one option ---- */
 
 /* Where parsing stands. */

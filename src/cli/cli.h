@@ -67,9 +67,6 @@ struct cli {
 /* The last value of one of the command's own options, "" for a switch that was given, NULL when it was not. */
 const char *cli_option(const struct cli *cli, const char *name);
 
-/* The values of a repeated option in order; *count is 0 when it was not given. */
-const char *const *cli_option_values(const struct cli *cli, const char *name, size_t *count);
-
 /* ---- saying things; stderr unless said otherwise ---- */
 
 /* "fathom index: message"; returns CLI_FAILED, so that `return cli_fail(cli, "…")` reads well. A message may come from

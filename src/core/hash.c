@@ -49,10 +49,3 @@ void hash_end(struct hash *hash, char hex[HASH_HEX_SIZE])
     for (unsigned i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
-
-void hash_text(struct str bytes, char hex[HASH_HEX_SIZE])
-{
-    struct hash *hash = hash_begin();
-    hash_add(hash, bytes);
-    hash_end(hash, hex);
-}

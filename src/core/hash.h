@@ -22,7 +22,4 @@ void hash_add_field(struct hash *hash, struct str bytes);
 /* Writes the result and frees `hash`. */
 void hash_end(struct hash *hash, char hex[HASH_HEX_SIZE]);
 
-/* The hash of one text. */
-void hash_text(struct str bytes, char hex[HASH_HEX_SIZE]);
-
 #endif

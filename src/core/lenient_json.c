@@ -68,7 +68,9 @@ static size_t comment_end(struct lenient_reader *reader, size_t i)
     return end == STR_NONE ? i : end + 2;
 }
 
-size_t lenient_skip_blank(struct lenient_reader *reader, size_t i, bool *unusual)
+/* The next byte after white space and comments from `i` on, without moving the reader; text.len at the end. *unusual
+ * (NULL allowed) becomes true when there was more than JSON's own white space. */
+static size_t after_blank(struct lenient_reader *reader, size_t i, bool *unusual)
 {
     struct str text = reader->text;
     while (i < text.len) {
@@ -92,7 +94,7 @@ size_t lenient_skip_blank(struct lenient_reader *reader, size_t i, bool *unusual
 static void skip_blank(struct lenient_reader *reader)
 {
     bool unusual = false;
-    reader->i = lenient_skip_blank(reader, reader->i, &unusual);
+    reader->i = after_blank(reader, reader->i, &unusual);
     if (unusual)
         reader->repairs |= LENIENT_JSON5;
 }
@@ -292,7 +294,7 @@ static bool read_word(struct lenient_reader *reader)
     }
     bool sound = word.len > 0 && (is_word_byte(word.data[0]) || (lenient_is_one_of(word.data[0], "+-.") &&
                                                                  word.len > 1 && is_word_byte(word.data[1])));
-    char next = lenient_skip_blank(reader, i, NULL) < text.len ? text.data[lenient_skip_blank(reader, i, NULL)] : '\0';
+    char next = after_blank(reader, i, NULL) < text.len ? text.data[after_blank(reader, i, NULL)] : '\0';
     if (!sound || reader->depth == 0 || i == text.len || (next != ',' && next != ']' && next != '}'))
         return syntax(reader, i == text.len ? "the text ends inside a value" : "expected a value");
     reader->repairs |= LENIENT_BARE_WORDS;
@@ -380,10 +382,10 @@ static bool take_close(struct lenient_reader *reader)
 static bool starts_member_after_comma(struct lenient_reader *reader, size_t i)
 {
     struct str text = reader->text;
-    i = lenient_skip_blank(reader, i, NULL);
+    i = after_blank(reader, i, NULL);
     if (i >= text.len || text.data[i] != ',')
         return false;
-    i = lenient_skip_blank(reader, i + 1, NULL);
+    i = after_blank(reader, i + 1, NULL);
     if (i >= text.len || (text.data[i] != '"' && text.data[i] != '\''))
         return false;
     size_t end = i + 1, limit = i + 128 < text.len ? i + 128 : text.len;
@@ -391,7 +393,7 @@ static bool starts_member_after_comma(struct lenient_reader *reader, size_t i)
         end++;
     if (end >= limit || text.data[end] != text.data[i])
         return false;
-    end = lenient_skip_blank(reader, end + 1, NULL);
+    end = after_blank(reader, end + 1, NULL);
     return end < text.len && text.data[end] == ':';
 }
 
@@ -525,7 +527,7 @@ static bool drop_stray_quote(struct lenient_reader *reader)
     struct lenient_level *level = &reader->levels[reader->depth - 1];
     if (!reader->guess_quotes || !length || level->count == 0 || level->comma_last || level->value_next)
         return false;
-    size_t next = lenient_skip_blank(reader, reader->i + length, NULL);
+    size_t next = after_blank(reader, reader->i + length, NULL);
     if (next < reader->text.len && !lenient_is_one_of(reader->text.data[next], ",]}"))
         return false;
     reader->repairs |= LENIENT_QUOTES;

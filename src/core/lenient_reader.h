@@ -42,10 +42,6 @@ bool lenient_fail(struct lenient_reader *reader, enum status status, size_t at, 
 /* Whether `c` is one of the characters of `set`; NUL is none. */
 bool lenient_is_one_of(char c, const char *set);
 
-/* The next byte after white space and comments from `i` on, without moving the reader; text.len at the end. *unusual
- * (NULL allowed) becomes true when there was more than JSON's own white space. */
-size_t lenient_skip_blank(struct lenient_reader *reader, size_t i, bool *unusual);
-
 /* The length of the quotation mark at `i` (plain, typographic or a backtick), 0 when there is none. */
 size_t lenient_quote_length(struct str text, size_t i);
 

@@ -56,36 +56,3 @@ const char *error_text(const struct error *error, char *out, size_t size)
     snprintf(out, size, "%s%s%s%s%s", error->place, between, position, after, error->message);
     return out;
 }
-
-const char *status_name(enum status status)
-{
-    switch (status) {
-    case STATUS_OK:
-        return "success";
-    case STATUS_INVALID:
-        return "invalid value";
-    case STATUS_SYNTAX:
-        return "syntax error";
-    case STATUS_TOO_BIG:
-        return "too big";
-    case STATUS_NOT_FOUND:
-        return "not found";
-    case STATUS_IO:
-        return "input/output error";
-    case STATUS_NETWORK:
-        return "network error";
-    case STATUS_TIMEOUT:
-        return "time-out";
-    case STATUS_CANCELED:
-        return "canceled";
-    case STATUS_REFUSED:
-        return "refused by policy";
-    case STATUS_DENIED:
-        return "access denied";
-    case STATUS_UNSUPPORTED:
-        return "not supported";
-    case STATUS_ORDER:
-        return "called out of order";
-    }
-    return "unknown status";
-}

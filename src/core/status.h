@@ -50,7 +50,4 @@ void error_at(struct error *error, const char *place, int line, int column);
  * out. */
 const char *error_text(const struct error *error, char *out, size_t size);
 
-/* The status as a short English noun, for example "time-out". Static. */
-const char *status_name(enum status status);
-
 #endif

@@ -90,7 +90,8 @@ static const char *const context_patterns[] = {
     "reduce the length of the (?:messages|prompt)|too many (?:input )?tokens in the (?:prompt|input)",
 };
 
-bool fault_is_context(struct str text, int64_t *window)
+/* Whether `text` says, in any server's words, that the prompt is too long; sets *window (0 when it gives no number). */
+static bool is_context(struct str text, int64_t *window)
 {
     for (size_t i = 0; i < sizeof context_patterns / sizeof *context_patterns; i++) {
         int64_t number = 0;
@@ -441,9 +442,8 @@ static void classify(const struct fault_scene *scene, int code, const struct sai
 {
     struct str text = buf_str(&said->text);
     bool worded = code == 400 || code == 413 || code == 422 || code >= 500;
-    bool too_long =
-        worded && (fault_is_context(text, &out->limit) || fault_is_context(str_of(said->code), &out->limit) ||
-                   fault_is_context(str_of(said->type), &out->limit));
+    bool too_long = worded && (is_context(text, &out->limit) || is_context(str_of(said->code), &out->limit) ||
+                               is_context(str_of(said->type), &out->limit));
     if (too_long) {
         out->kind = FAULT_CONTEXT;
         out->limit = said->n_ctx > 0 ? said->n_ctx : out->limit;

@@ -48,9 +48,6 @@ void fault_of_response(const struct fault_scene *scene, int code, struct str bod
 /* Reads an error object that came with a 200, alone or in an event. */
 void fault_of_object(const struct fault_scene *scene, const json_t *object, struct fault *out);
 
-/* Whether `text` says, in any server's words, that the prompt is too long; sets *window (0 when it gives no number). */
-bool fault_is_context(struct str text, int64_t *window);
-
 /* Appends `text` (as one line, cut to some 300 bytes) without the secrets and whatever looks like part of one. */
 void fault_scrub(const struct fault_scene *scene, struct str text, char *out, size_t size);
 

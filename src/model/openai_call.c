@@ -121,7 +121,7 @@ static void call_begin(void *user)
 }
 
 /* The time has come to look for an endpoint (again). */
-void call_timer_fired(void *user)
+static void call_timer_fired(void *user)
 {
     struct model_call *call = user;
     switch (call->state) {

@@ -197,7 +197,6 @@ void call_notice(struct model_call *call, enum model_notice_kind kind, int64_t d
 void call_tell_window(struct model_call *call);
 void call_begin_waiting(struct model_call *call);
 void call_end_waiting(struct model_call *call);
-void call_timer_fired(void *user);
 
 /* Ends the call; its done follows in a later turn. `error` NULL with MODEL_OK. */
 void call_finish(struct model_call *call, enum model_failure failure, enum finish_reason reason,

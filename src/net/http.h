@@ -144,10 +144,6 @@ void http_request_cancel(struct http_request *request);
  * are cut. Borrowed until the callback returns. */
 const char *http_response_header(const struct http_response *response, const char *name);
 
-/* The media type of Content-Type in lower case without parameters ("text/html"), cut to `size`; "" when absent.
- * Returns out. */
-const char *http_response_media_type(const struct http_response *response, char *out, size_t size);
-
 /* How many requests are under way, for both kinds of traffic together. */
 size_t http_client_in_flight(const struct http_client *client);
 

@@ -34,18 +34,6 @@ const char *http_response_header(const struct http_response *response, const cha
     return http_outcome_header(response->request, name);
 }
 
-const char *http_response_media_type(const struct http_response *response, char *out, size_t size)
-{
-    struct str value = str_of(http_response_header(response, "Content-Type"));
-    size_t end = str_find_char(value, ';', 0);
-    struct str type = str_trim(str_slice(value, 0, end));
-    size_t len = type.len < size ? type.len : size - 1;
-    for (size_t i = 0; i < len; i++)
-        out[i] = ascii_lower(type.data[i]);
-    out[len] = '\0';
-    return out;
-}
-
 /* ---- in words ---- */
 
 static enum status say(struct http_request *request, enum status status, const char *what)

@@ -58,11 +58,3 @@ void prompt_view_add(struct prompt_view *view, enum message_role role, struct st
 {
     *add(view) = (struct prompt_message){.role = role, .wire = wire};
 }
-
-size_t prompt_view_bytes(const struct prompt_view *view)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < view->count; i++)
-        bytes += view->messages[i].wire.len + view->messages[i].wire_thought.len;
-    return bytes;
-}

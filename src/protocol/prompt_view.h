@@ -52,7 +52,4 @@ void prompt_view_build(struct prompt_view *view, const struct transcript *transc
 /* Adds one message whose wire form the caller owns, for prompts that have no transcript (a page summary). */
 void prompt_view_add(struct prompt_view *view, enum message_role role, struct str wire);
 
-/* Bytes of all wire forms together. */
-size_t prompt_view_bytes(const struct prompt_view *view);
-
 #endif

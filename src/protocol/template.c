@@ -138,11 +138,6 @@ const char *template_name_at(size_t index)
     return templates[index].name;
 }
 
-const char *template_name(const struct chat_template *chat_template)
-{
-    return chat_template->name;
-}
-
 size_t template_stops(const struct chat_template *chat_template, const char *const **stops)
 {
     size_t count = 0;
@@ -315,14 +310,6 @@ void template_render(const struct chat_template *chat_template, const struct pro
     add(pieces, chat_template->generation);
     if (options->open_think)
         add(pieces, STR("<think>\\n"));
-}
-
-size_t template_pieces_bytes(const struct template_pieces *pieces)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < pieces->count; i++)
-        bytes += pieces->pieces[i].len;
-    return bytes;
 }
 
 int64_t template_message_tokens(const struct chat_template *chat_template)

@@ -46,8 +46,6 @@ const struct chat_template *template_find(struct str name);
 size_t template_count(void);
 const char *template_name_at(size_t index);
 
-const char *template_name(const struct chat_template *chat_template);
-
 /* The strings at which a server should stop, plain text, without those of the tag protocol. */
 size_t template_stops(const struct chat_template *chat_template, const char *const **stops);
 
@@ -58,8 +56,6 @@ void template_pieces_finish(struct template_pieces *pieces);
  * borrow from the view's text. */
 void template_render(const struct chat_template *chat_template, const struct prompt_view *view,
                      const struct template_options *options, struct template_pieces *pieces);
-
-size_t template_pieces_bytes(const struct template_pieces *pieces);
 
 /* Tokens that the template adds to each message, and once to a prompt (generation prompt, beginning of sequence). NULL
  * gives what is safe for a chat server whose template is not known. */

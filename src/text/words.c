@@ -31,7 +31,8 @@ static int compare_stop_word(const void *key, const void *element)
     return str_compare(*(const struct str *)key, str_of(*word));
 }
 
-bool word_is_stop(struct str word)
+/* Whether a lower-case word is one of the English words too common to search for. */
+static bool is_stop_word(struct str word)
 {
     return bsearch(&word, stop_words, sizeof stop_words / sizeof stop_words[0], sizeof stop_words[0],
                    compare_stop_word) != NULL;
@@ -260,7 +261,7 @@ bool words_next(struct words *words, struct word *out)
         read_word(words, out);
         spell_greek_letter(out);
         note_word(words, out);
-        found = out->length && (words->keep_stop_words || !word_is_stop((struct str){out->term, out->length}));
+        found = out->length && (words->keep_stop_words || !is_stop_word((struct str){out->term, out->length}));
         if (found)
             take_ending_off(out);
     }

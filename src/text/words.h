@@ -46,7 +46,4 @@ bool words_next(struct words *words, struct word *out);
  * length. */
 size_t stem_english(char *word, size_t length);
 
-/* Whether a lower-case word is one of the English words too common to search for. */
-bool word_is_stop(struct str word);
-
 #endif

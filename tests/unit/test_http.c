@@ -126,12 +126,9 @@ static void http__any_status_code_is_a_response(void **state)
 
 static void look_at_headers(void *user, struct http_response *response)
 {
-    char type[16], cut[5];
     assert_string_equal(http_response_header(response, "x-one"), "1");
     assert_string_equal(http_response_header(response, "X-TWO"), "a");
     assert_null(http_response_header(response, "X-Three"));
-    assert_string_equal(http_response_media_type(response, type, sizeof type), "text/plain");
-    assert_string_equal(http_response_media_type(response, cut, sizeof cut), "text");
     loop_stop(user);
 }
 

@@ -258,36 +258,6 @@ static void token_meter__reports_of_dropped_completions_count_the_prompt(void **
     assert_int_equal(token_meter_prompt(&meter), 1100);
 }
 
-static void token_meter__shares_room_smallest_first(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t lengths[4], count;
-        int64_t tokens;
-        size_t limits[4];
-    } cases[] = {
-        {{10, 1000, 20, 1000}, 4, 430, {10, 200, 20, 200}},
-        {{100, 100}, 2, 200, {100, 100}},
-        {{100, 150}, 2, 200, {100, 100}},
-        {{50, 60, 70}, 3, 30, {10, 10, 10}},
-        {{50, 60}, 2, 0, {0, 0}},
-        {{50, 60}, 2, -7, {0, 0}},
-        {{0, 60}, 2, 60, {0, 60}},
-        {{300, 200, 100}, 3, 450, {175, 175, 100}},
-    };
-    struct token_meter meter;
-    token_meter_init(&meter, &exact_bytes, PER_MESSAGE, PER_PROMPT, false);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct str texts[4];
-        size_t limits[4];
-        for (size_t k = 0; k < cases[i].count; k++)
-            texts[k] = text_of(cases[i].lengths[k]);
-        token_meter_share(&meter, texts, cases[i].count, cases[i].tokens, limits);
-        for (size_t k = 0; k < cases[i].count; k++)
-            assert_int_equal(limits[k], cases[i].limits[k]);
-    }
-}
-
 static void token_meter__the_estimate_is_a_counter(void **state)
 {
     (void)state;
@@ -315,7 +285,6 @@ int main(void)
         cmocka_unit_test(token_meter__knows_servers_that_leave_the_cache_out),
         cmocka_unit_test(token_meter__follows_a_message_that_is_rewritten),
         cmocka_unit_test(token_meter__reports_of_dropped_completions_count_the_prompt),
-        cmocka_unit_test(token_meter__shares_room_smallest_first),
         cmocka_unit_test(token_meter__the_estimate_is_a_counter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

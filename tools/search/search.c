@@ -11,7 +11,7 @@
 
 #define MAX_QUERY_BYTES 2000
 
-const char *search_backend_name(enum search_backend backend)
+static const char *backend_name(enum search_backend backend)
 {
     switch (backend) {
     case SEARCH_SERPER:
@@ -81,12 +81,11 @@ static void ask_again(void *user)
 
 static void ask_next(struct search_query *query)
 {
-    const char *failed = search_backend_name(backend_of(query));
+    const char *failed = backend_name(backend_of(query));
     query->backend++;
     query->tries = 0;
     buf_reset(&query->notice);
-    buf_addf(&query->notice, "(%s failed; these results come from %s.)", failed,
-             search_backend_name(backend_of(query)));
+    buf_addf(&query->notice, "(%s failed; these results come from %s.)", failed, backend_name(backend_of(query)));
     ask(query);
 }
 
@@ -172,7 +171,7 @@ static void on_nearly_late(void *user)
         snprintf(query->failure.model, sizeof query->failure.model, "%s",
                  "there was no answer in time. Ask again, perhaps with fewer queries.");
         tool_report_notice(call->run, "search for \"%s\": %s did not answer in time", query->text,
-                           search_backend_name(backend_of(query)));
+                           backend_name(backend_of(query)));
     }
     finish_call(call);
 }

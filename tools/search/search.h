@@ -26,9 +26,6 @@ enum search_backend {
     SEARCH_CORPUS,  /* a file made by `fathom index` */
 };
 
-/* "serper", "searxng", "corpus". */
-const char *search_backend_name(enum search_backend backend);
-
 /* Everything is copied. */
 struct search_options {
     enum search_backend backends[SEARCH_MAX_BACKENDS];
