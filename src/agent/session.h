@@ -54,6 +54,9 @@ enum event_kind {
 
 enum tool_outcome_status { OUTCOME_OK, OUTCOME_FAILED, OUTCOME_TIMEOUT, OUTCOME_INTERRUPTED };
 
+/* "ok", "failed", "timeout", "interrupted", as events and results name it. */
+const char *tool_outcome_name(enum tool_outcome_status status);
+
 /* A page that a tool showed to the model. */
 struct tool_source {
     struct str url, title;

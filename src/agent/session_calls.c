@@ -21,7 +21,7 @@
 /* The most of the model's own words that are shown to it again. */
 #define MAX_QUOTE_BYTES 200
 
-/* The run's tools. */
+/* ---- the run's tools ---- */
 
 /* The tool's place in the list, or n_tools. */
 static size_t find_tool(const struct session *session, const char *name)
@@ -268,6 +268,21 @@ static void take_facts(struct session *session, struct session_call *call, const
         ledger_add(&session->ledger, (enum model_role)role, &facts->role_usage[role], facts->role_calls[role]);
     call->n_sources = facts->n_sources;
     session_warn_budget(session);
+}
+
+const char *tool_outcome_name(enum tool_outcome_status status)
+{
+    switch (status) {
+    case OUTCOME_OK:
+        return "ok";
+    case OUTCOME_FAILED:
+        return "failed";
+    case OUTCOME_TIMEOUT:
+        return "timeout";
+    case OUTCOME_INTERRUPTED:
+        return "interrupted";
+    }
+    return "";
 }
 
 static void over(struct session *session, struct session_call *call, enum tool_outcome_status status)

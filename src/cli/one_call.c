@@ -45,21 +45,6 @@ static void on_released(void *user)
     loop_stop(call->setup->loop);
 }
 
-static const char *status_word(enum tool_outcome_status status)
-{
-    switch (status) {
-    case OUTCOME_OK:
-        return "ok";
-    case OUTCOME_FAILED:
-        return "failed";
-    case OUTCOME_TIMEOUT:
-        return "timeout";
-    case OUTCOME_INTERRUPTED:
-        return "interrupted";
-    }
-    return "";
-}
-
 static void print_structured(const struct call *call, const struct tool_call_outcome *outcome)
 {
     json_t *object = json_object(), *sources = json_array();
@@ -71,7 +56,7 @@ static void print_structured(const struct call *call, const struct tool_call_out
     }
     json_put_str(object, "tool", str_of(call->tool));
     json_put(object, "arguments", json_incref(call->arguments));
-    json_put_str(object, "status", str_of(status_word(outcome->status)));
+    json_put_str(object, "status", str_of(tool_outcome_name(outcome->status)));
     json_put_str(object, "text", outcome->text);
     json_put(object, "sources", sources);
     json_put(object, "truncated", json_boolean(outcome->facts->truncated));

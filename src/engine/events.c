@@ -35,21 +35,6 @@ static const char *type_of(enum notice_kind kind)
     return "";
 }
 
-static const char *outcome_name(enum tool_outcome_status status)
-{
-    switch (status) {
-    case OUTCOME_OK:
-        return "ok";
-    case OUTCOME_FAILED:
-        return "failed";
-    case OUTCOME_TIMEOUT:
-        return "timeout";
-    case OUTCOME_INTERRUPTED:
-        return "interrupted";
-    }
-    return "";
-}
-
 static json_t *cost_json(double cost_usd)
 {
     return cost_usd < 0 ? json_null() : json_real(cost_usd);
@@ -127,7 +112,7 @@ json_t *run_event_json(struct run *run, const struct notice *notice)
         break;
     case NOTICE_TOOL_FINISHED:
         put_tool(event, notice);
-        json_put_str(event, "status", str_of(outcome_name(notice->status)));
+        json_put_str(event, "status", str_of(tool_outcome_name(notice->status)));
         json_put(event, "elapsed_ms", json_integer(notice->elapsed_ms));
         json_put(event, "sources", json_integer((json_int_t)notice->n_sources));
         json_put_str(event, "text", notice->text);

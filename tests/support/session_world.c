@@ -219,6 +219,21 @@ enum status world_event(struct world *world, const struct event *event)
     return status;
 }
 
+int world_setup(void **state)
+{
+    struct world *world = mem_zalloc(sizeof *world);
+    world_init(world, "generic");
+    *state = world;
+    return 0;
+}
+
+int world_teardown(void **state)
+{
+    world_finish(*state);
+    free(*state);
+    return 0;
+}
+
 void world_start(struct world *world, const char *question)
 {
     const bool early_start[WORLD_TOOLS] = {true, true, false};
@@ -371,6 +386,13 @@ char *world_text(int64_t tokens)
         buf_add_char(&text, i % 12 == 11 ? '\n' : ' ');
     }
     return buf_take(&text);
+}
+
+void assert_str(struct str actual, const char *expected)
+{
+    char *text = str_dup(actual);
+    assert_string_equal(text, expected);
+    free(text);
 }
 
 void assert_begins(const char *text, const char *prefix)

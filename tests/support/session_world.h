@@ -16,6 +16,15 @@
 #define WORLD_TOOLS 3
 #define WORLD_CALLS 4096
 
+/* Pieces of what a model writes. */
+#define THINK       "<think>hm</think>\n"
+#define SEARCHES(q) "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"" q "\"]}}\n</tool_call>"
+#define VISITS                                                                                     \
+    "<tool_call>\n{\"name\": \"visit\", \"arguments\": {\"url\": [\"https://a.org/\"], \"goal\": " \
+    "\"g\"}}\n</tool_call>"
+#define RUNS(program) \
+    "<tool_call>\n{\"name\": \"PythonInterpreter\", \"arguments\": {}}\n<code>\n" program "\n</code>\n</tool_call>"
+
 /* The tools: search and visit may start early, PythonInterpreter may not. */
 enum { SEARCH, VISIT, PYTHON };
 
@@ -57,6 +66,10 @@ struct world {
 void world_init(struct world *world, const char *profile);
 void world_finish(struct world *world);
 
+/* The same as set-up and tear-down of a cmocka test: *state is a world of the generic profile. */
+int world_setup(void **state);
+int world_teardown(void **state);
+
 /* Creates the session and starts the run. */
 void world_start(struct world *world, const char *question);
 
@@ -88,6 +101,7 @@ size_t world_running(const struct world *world);
 /* A text of about `tokens` tokens by the estimate, lines of English words. The caller frees. */
 char *world_text(int64_t tokens);
 
+void assert_str(struct str actual, const char *expected);
 void assert_begins(const char *text, const char *prefix);
 void assert_contains(const char *text, const char *part);
 void assert_lacks(const char *text, const char *part);

@@ -405,53 +405,33 @@ static void model__keeps_a_broken_completion_when_told_to(void **state)
     world_finish(&world);
 }
 
-static void model__passes_a_second_content_filter_on(void **state)
+/* What may be a passing fault is asked for again; what stays is handed on as it is. */
+static void model__hands_on_what_stays(void **state)
 {
     (void)state;
-    static const struct play plays[] = {{PLAY_SSE, .body = D("a") END("content_filter") DONE}};
-    struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, 1);
-    world_client(&world);
-    struct watched watched = world_complete(&world);
-    assert_int_equal(watched.result.failure, MODEL_OK);
-    assert_int_equal(watched.result.reason, FINISH_CONTENT_FILTER);
-    assert_int_equal(server_posts(server), 2);
-    watched_finish(&watched);
-    world_finish(&world);
-}
-
-static void model__believes_a_server_that_never_gives_a_reason(void **state)
-{
-    (void)state;
-    static const struct play plays[] = {{PLAY_SSE, .body = D("quiet") DONE}};
-    struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, 1);
-    world_client(&world);
-    struct watched watched = world_complete(&world);
-    assert_int_equal(watched.result.failure, MODEL_OK);
-    assert_int_equal(watched.result.reason, FINISH_STOP);
-    assert_text(&watched, "quiet");
-    assert_int_equal(server_posts(server), 2);
-    watched_finish(&watched);
-    world_finish(&world);
-}
-
-static void model__hands_on_a_completion_that_stays_empty(void **state)
-{
-    (void)state;
-    static const struct play plays[] = {{PLAY_SSE, .body = END("stop") DONE}};
-    struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, 1);
-    world_client(&world);
-    struct watched watched = world_complete(&world);
-    assert_int_equal(watched.result.failure, MODEL_OK);
-    assert_int_equal(watched.result.reason, FINISH_STOP);
-    assert_int_equal(server_posts(server), 3);
-    watched_finish(&watched);
-    world_finish(&world);
+    static const struct {
+        struct play play;
+        enum finish_reason reason;
+        const char *text;
+        size_t posts;
+    } cases[] = {
+        {{PLAY_SSE, .body = D("a") END("content_filter") DONE}, FINISH_CONTENT_FILTER, "a", 2},
+        {{PLAY_SSE, .body = D("quiet") DONE}, FINISH_STOP, "quiet", 2}, /* a server that never gives a reason */
+        {{PLAY_SSE, .body = END("stop") DONE}, FINISH_STOP, "", 3},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct world world;
+        world_init(&world);
+        struct world_server *server = world_serve(&world, &cases[i].play, 1);
+        world_client(&world);
+        struct watched watched = world_complete(&world);
+        assert_int_equal(watched.result.failure, MODEL_OK);
+        assert_int_equal(watched.result.reason, cases[i].reason);
+        assert_text(&watched, cases[i].text);
+        assert_int_equal(server_posts(server), cases[i].posts);
+        watched_finish(&watched);
+        world_finish(&world);
+    }
 }
 
 static void model__cancels_from_anywhere(void **state)
@@ -617,9 +597,7 @@ int main(void)
         cmocka_unit_test(model__reports_a_context_that_is_too_long),
         cmocka_unit_test(model__times_out_without_bytes),
         cmocka_unit_test(model__keeps_a_broken_completion_when_told_to),
-        cmocka_unit_test(model__passes_a_second_content_filter_on),
-        cmocka_unit_test(model__believes_a_server_that_never_gives_a_reason),
-        cmocka_unit_test(model__hands_on_a_completion_that_stays_empty),
+        cmocka_unit_test(model__hands_on_what_stays),
         cmocka_unit_test(model__cancels_from_anywhere),
         cmocka_unit_test(model__merges_the_extra_body),
         cmocka_unit_test(model__sends_thought_back_in_the_field_the_server_uses),

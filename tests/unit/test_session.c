@@ -9,36 +9,6 @@
 
 #include <cmocka.h>
 
-#define THINK       "<think>hm</think>\n"
-#define SEARCHES(q) "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"" q "\"]}}\n</tool_call>"
-#define VISITS                                                                                     \
-    "<tool_call>\n{\"name\": \"visit\", \"arguments\": {\"url\": [\"https://a.org/\"], \"goal\": " \
-    "\"g\"}}\n</tool_call>"
-#define RUNS(program) \
-    "<tool_call>\n{\"name\": \"PythonInterpreter\", \"arguments\": {}}\n<code>\n" program "\n</code>\n</tool_call>"
-
-static int setup(void **state)
-{
-    struct world *world = calloc(1, sizeof *world);
-    world_init(world, "generic");
-    *state = world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_finish(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_str(struct str actual, const char *expected)
-{
-    char *text = str_dup(actual);
-    assert_string_equal(text, expected);
-    free(text);
-}
-
 /* ---- the plain case ---- */
 
 static void session__searches_and_answers(void **state)
@@ -622,7 +592,7 @@ static void history__goes_back_in_the_form_the_profile_wants(void **state)
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
 {

@@ -10,36 +10,6 @@
 
 #include <cmocka.h>
 
-#define THINK       "<think>hm</think>\n"
-#define SEARCHES(q) "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"" q "\"]}}\n</tool_call>"
-#define VISITS                                                                                     \
-    "<tool_call>\n{\"name\": \"visit\", \"arguments\": {\"url\": [\"https://a.org/\"], \"goal\": " \
-    "\"g\"}}\n</tool_call>"
-#define RUNS(program) \
-    "<tool_call>\n{\"name\": \"PythonInterpreter\", \"arguments\": {}}\n<code>\n" program "\n</code>\n</tool_call>"
-
-static int setup(void **state)
-{
-    struct world *world = calloc(1, sizeof *world);
-    world_init(world, "generic");
-    *state = world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_finish(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_str(struct str actual, const char *expected)
-{
-    char *text = str_dup(actual);
-    assert_string_equal(text, expected);
-    free(text);
-}
-
 /* ---- calls ---- */
 
 static void calls__run_side_by_side_and_are_answered_in_call_order(void **state)
@@ -370,7 +340,7 @@ static void usage__is_estimated_where_the_server_says_nothing(void **state)
     assert_false(result->context_from_server);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
 {

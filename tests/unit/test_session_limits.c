@@ -9,31 +9,7 @@
 
 #include <cmocka.h>
 
-#define THINK       "<think>hm</think>\n"
-#define SEARCHES(q) "<tool_call>\n{\"name\": \"search\", \"arguments\": {\"query\": [\"" q "\"]}}\n</tool_call>"
-#define MINUTE      60000LL
-
-static int setup(void **state)
-{
-    struct world *world = calloc(1, sizeof *world);
-    world_init(world, "generic");
-    *state = world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_finish(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_str(struct str actual, const char *expected)
-{
-    char *text = str_dup(actual);
-    assert_string_equal(text, expected);
-    free(text);
-}
+#define MINUTE 60000LL
 
 /* One round that takes `model_ms` and `tool_ms`; the text of the observation is `tokens` long. */
 static void go_round(struct world *world, int64_t model_ms, int64_t tool_ms, int64_t tokens)
@@ -590,7 +566,7 @@ static void run__of_150_minutes_ends_in_time(void **state)
     assert_int_equal(result->elapsed_ms, 152 * MINUTE);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
 {

@@ -94,16 +94,23 @@ void search_corpus_ask(struct search_query *query);
 void search_answered(struct search_query *query);
 void search_failed(struct search_query *query);
 
-/* search_fail sets the query's failure. search_read_response judges a response of a web back end: true when it is a
- * JSON object, a new reference in *root; else the query's failure is set. `service` names it to a person; `denied` and
- * `quota` are the remedies for 401/403 and 429. */
+/* What tells one web back end from another: its name for a person, the remedies for 401/403 (`denied`) and 429
+ * (`quota`), the member of its answer that lists the results, the members of a result, and `note`, which takes from the
+ * answer what else it says. */
 struct search_service {
-    const char *service, *denied, *quota;
+    const char *name, *denied, *quota, *list;
+    struct search_fields fields;
+    void (*note)(struct search_query *query, const json_t *root);
 };
+
+/* Ends the query with what a web back end responded: its results, or a failure in words for model and person. Does
+ * nothing once the call is cancelled. */
+void search_take_response(struct search_query *query, const struct http_response *response,
+                          const struct search_service *service);
+
+/* Sets the query's failure; search_failed is still to be called. */
 void search_fail(struct search_query *query, bool may_pass, const char *model, const char *person, ...)
     __attribute__((format(printf, 4, 5)));
-bool search_read_response(struct search_query *query, const struct http_response *response,
-                          const struct search_service *service, json_t **root);
 
 /* ---- render.c ---- */
 

@@ -52,34 +52,35 @@ static void judge_code(struct search_query *query, const struct http_response *r
         search_fail(query, false,
                     "the search service refused access. Searching will not work in this run; go on with pages "
                     "you already know.",
-                    "%s refused access (HTTP %d): %s", service->service, code, service->denied);
+                    "%s refused access (HTTP %d): %s", service->name, code, service->denied);
     else if (code == 402 || (code == 400 && says_no_credits(response)))
         search_fail(query, false, "the quota of the search service is used up. Go on with pages you already know.",
-                    "%s: the account has no credits left (HTTP %d)", service->service, code);
+                    "%s: the account has no credits left (HTTP %d)", service->name, code);
     else if (code == 429)
         search_fail(query, true,
                     "the search service takes no more requests at the moment. Try again later, or go on with pages "
                     "you already know.",
-                    "%s takes no more requests (HTTP 429): %s", service->service, service->quota);
+                    "%s takes no more requests (HTTP 429): %s", service->name, service->quota);
     else if (code >= 500)
-        search_fail(query, true, to_model_later, "%s failed (HTTP %d)", service->service, code);
+        search_fail(query, true, to_model_later, "%s failed (HTTP %d)", service->name, code);
     else if (code == 404)
         search_fail(query, false, "the search service is not set up correctly. Go on with pages you already know.",
-                    "%s has nothing at this address (HTTP 404): check it", service->service);
+                    "%s has nothing at this address (HTTP 404): check it", service->name);
     else
         search_fail(query, false, "the search service did not accept the query. Ask in other words.",
-                    "%s did not accept the query (HTTP %d)", service->service, code);
+                    "%s did not accept the query (HTTP %d)", service->name, code);
     if (code >= 500)
         snprintf(query->failure.model, sizeof query->failure.model, "the search service has a fault of its own. %s",
                  to_model_later);
     query->failure.retry_after_ms = retry_after_parse(http_response_header(response, "Retry-After"), time(NULL));
 }
 
-bool search_read_response(struct search_query *query, const struct http_response *response,
+/* True when the response is a JSON object, a new reference in *root; else the query's failure is set. */
+static bool read_response(struct search_query *query, const struct http_response *response,
                           const struct search_service *service, json_t **root)
 {
     if (response->status != STATUS_OK) {
-        judge_transport(query, response, service->service);
+        judge_transport(query, response, service->name);
         return false;
     }
     if (response->code != 200) {
@@ -95,16 +96,34 @@ bool search_read_response(struct search_query *query, const struct http_response
     }
     json_decref(value);
     static const char unreadable[] = "the search service sent something that is no list of results. Try again later, "
-                                     "or go on with pages you already "
-                                     "know.";
+                                     "or go on with pages you already know.";
     if (body.len == 0)
-        search_fail(query, true, unreadable, "%s sent an empty answer", service->service);
+        search_fail(query, true, unreadable, "%s sent an empty answer", service->name);
     else if (body.data[0] == '<')
         search_fail(query, false, unreadable,
                     "%s sent a web page instead of JSON: check its address, and whether a login or a "
                     "captcha stands before it",
-                    service->service);
+                    service->name);
     else
-        search_fail(query, true, unreadable, "%s sent an answer that is no JSON", service->service);
+        search_fail(query, true, unreadable, "%s sent an answer that is no JSON", service->name);
     return false;
+}
+
+void search_take_response(struct search_query *query, const struct http_response *response,
+                          const struct search_service *service)
+{
+    json_t *root, *item;
+    size_t index;
+    if (tool_canceled(query->call->run))
+        return;
+    if (!read_response(query, response, service, &root)) {
+        search_failed(query);
+        return;
+    }
+    json_array_foreach (json_object_get(root, service->list), index, item) {
+        search_results_add_json(&query->results, item, &service->fields);
+    }
+    service->note(query, root);
+    json_decref(root);
+    search_answered(query);
 }

@@ -7,17 +7,6 @@
 
 #include <stdlib.h>
 
-static const struct search_service service = {
-    .service = "SearXNG",
-    .denied =
-        "JSON is probably not switched on: add \"json\" under \"search: formats:\" in the server's settings.yml, or "
-        "the limiter keeps programs out",
-    .quota = "its limiter counts programs as bots; allow this one in limiter.toml",
-};
-
-static const struct search_fields fields = {
-    .title = "title", .url = "url", .date = "publishedDate", .source = "engine", .snippet = "content"};
-
 static void note_silent_engines(struct search_query *query, const json_t *root)
 {
     size_t index, noted = 0;
@@ -33,24 +22,20 @@ static void note_silent_engines(struct search_query *query, const json_t *root)
         tool_report_notice(query->call->run, "SearXNG found nothing for \"%s\". %s", query->text, query->notice.data);
 }
 
+static const struct search_service service = {
+    .name = "SearXNG",
+    .denied =
+        "JSON is probably not switched on: add \"json\" under \"search: formats:\" in the server's settings.yml, or "
+        "the limiter keeps programs out",
+    .quota = "its limiter counts programs as bots; allow this one in limiter.toml",
+    .list = "results",
+    .fields = {.title = "title", .url = "url", .date = "publishedDate", .source = "engine", .snippet = "content"},
+    .note = note_silent_engines,
+};
+
 static void on_response(void *user, struct http_response *response)
 {
-    struct search_query *query = user;
-    json_t *root;
-    if (tool_canceled(query->call->run))
-        return;
-    if (!search_read_response(query, response, &service, &root)) {
-        search_failed(query);
-        return;
-    }
-    size_t index;
-    json_t *item;
-    json_array_foreach (json_object_get(root, "results"), index, item) {
-        search_results_add_json(&query->results, item, &fields);
-    }
-    note_silent_engines(query, root);
-    json_decref(root);
-    search_answered(query);
+    search_take_response(user, response, &service);
 }
 
 static void make_url(struct buf *url, const struct search_query *query)

@@ -6,15 +6,6 @@
 
 #include <stdlib.h>
 
-static const struct search_service service = {
-    .service = "Serper",
-    .denied = "check SERPER_API_KEY",
-    .quota = "wait, or use an account with a higher rate",
-};
-
-static const struct search_fields fields = {
-    .title = "title", .url = "link", .date = "date", .source = "source", .snippet = "snippet"};
-
 /* Han without Japanese kana: Google answers such queries better from its Chinese edition. */
 static bool is_chinese(struct str text)
 {
@@ -49,24 +40,18 @@ static void note_answer(struct search_query *query, const json_t *root)
     }
 }
 
+static const struct search_service service = {
+    .name = "Serper",
+    .denied = "check SERPER_API_KEY",
+    .quota = "wait, or use an account with a higher rate",
+    .list = "organic",
+    .fields = {.title = "title", .url = "link", .date = "date", .source = "source", .snippet = "snippet"},
+    .note = note_answer,
+};
+
 static void on_response(void *user, struct http_response *response)
 {
-    struct search_query *query = user;
-    json_t *root;
-    if (tool_canceled(query->call->run))
-        return;
-    if (!search_read_response(query, response, &service, &root)) {
-        search_failed(query);
-        return;
-    }
-    size_t index;
-    json_t *item;
-    json_array_foreach (json_object_get(root, "organic"), index, item) {
-        search_results_add_json(&query->results, item, &fields);
-    }
-    note_answer(query, root);
-    json_decref(root);
-    search_answered(query);
+    search_take_response(user, response, &service);
 }
 
 static void on_no_key(void *user)
