@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lenient_json.h"
 #include "core/mem.h"
 
 #define OPEN_TAG  STR("<think>")
@@ -480,6 +481,20 @@ bool reply_object(struct reply *reply, const json_t *object)
     return json_is_array(choices) || json_object_get(object, "usage") || timings;
 }
 
+/* Servers that cut text between tokens, not characters, send halves of them: lone surrogates, stray bytes. Each becomes
+ * U+FFFD; any other fault of the JSON is one of the event. */
+static bool parse_broken_event(struct str event, json_t **object)
+{
+    const uint32_t half_characters = LENIENT_BAD_ESCAPE | LENIENT_INVALID_UTF8;
+    struct lenient_result result;
+    if (lenient_json_parse(event, LENIENT_NO_COMPLETION, object, &result, NULL) != STATUS_OK)
+        return false;
+    if ((result.repairs & ~half_characters) == 0 && str_trim(str_slice(event, result.consumed, event.len)).len == 0)
+        return true;
+    json_decref(*object);
+    return false;
+}
+
 bool reply_event(struct reply *reply, struct str event)
 {
     struct str token;
@@ -492,9 +507,10 @@ bool reply_event(struct reply *reply, struct str event)
         return true;
     }
     json_t *object;
-    if (json_parse(event, &object, NULL) != STATUS_OK)
+    bool strict = json_parse(event, &object, NULL) == STATUS_OK;
+    if (!strict && !parse_broken_event(event, &object))
         return false;
-    if (reply_object(reply, object) && !reply->error)
+    if (reply_object(reply, object) && !reply->error && strict)
         reply_frame_learn(&reply->frame, event, object);
     json_decref(object);
     return true;

@@ -326,6 +326,26 @@ static void reply__reads_events_as_it_reads_objects(void **state)
     buf_finish(&second);
 }
 
+static void reply__takes_halves_of_characters(void **state)
+{
+    (void)state;
+    static const char *const events[] = {DELTA("\"content\":\"a\\ud83d\""), DELTA("\"content\":\"\\ude00b\""),
+                                         DELTA("\"content\":\"\xf0\x9f c\""), DELTA("\"content\":\"d\"")};
+    struct reply reply;
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    reply_init(&reply, collect, &text);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        assert_true(reply_event(&reply, str_of(events[i])));
+    assert_false(reply_event(&reply, STR("{choices: []}")));
+    assert_false(reply_event(&reply, STR("{\"choices\":[]")));
+    reply_close(&reply);
+    assert_string_equal(text.data, "a\xef\xbf\xbd\xef\xbf\xbd"
+                                   "b\xef\xbf\xbd cd");
+    reply_finish(&reply);
+    buf_finish(&text);
+}
+
 static void frame__takes_tokens_alone(void **state)
 {
     (void)state;
@@ -409,6 +429,7 @@ int main(void)
         cmocka_unit_test(reply__maps_finish_reasons),
         cmocka_unit_test(reply__reports_usage_as_given),
         cmocka_unit_test(reply__reads_events_as_it_reads_objects),
+        cmocka_unit_test(reply__takes_halves_of_characters),
         cmocka_unit_test(frame__takes_tokens_alone),
         cmocka_unit_test(reply__keeps_errors_apart),
         cmocka_unit_test(reply__refuses_what_is_no_completion),
