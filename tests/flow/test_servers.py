@@ -232,7 +232,9 @@ class ReasoningField(ServerTest):
         self.assertEqual(said.count("Search first."), 1, said)
         self.assertRegex(said, r"^<think>\s*Search first\.\s*</think>\s*<tool_call>")
         self.assertEqual(asked.texts_of("think").count("Search first."), 1)
-        return requests[1]["messages"][2]
+        said = requests[1]["messages"][2]
+        self.assertEqual(json.dumps(said).count("Search first."), 1, said)
+        return said
 
     def call(self, **more):
         return {"text": CALL_TEXT.split("</think>\n")[1], **more}
@@ -241,13 +243,20 @@ class ReasoningField(ServerTest):
         for field in ("reasoning_content", "reasoning"):
             for whole in (False, True):
                 with self.subTest(field=field, json=whole):
-                    self.run_with(self.call(reasoning=self.THOUGHT, reasoning_field=field, json=whole))
+                    said = self.run_with(self.call(reasoning=self.THOUGHT, reasoning_field=field, json=whole))
+                    self.assertEqual(said[field].strip(), self.THOUGHT)
+                    self.assertEqual(said["content"].strip(), self.call()["text"])
 
     def test_both_names_at_once(self):
         delta = {"reasoning": self.THOUGHT, "reasoning_content": self.THOUGHT}
         frames = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
                   {"choices": [{"index": 0, "delta": {"content": self.call()["text"]}, "finish_reason": "stop"}]}, "[DONE]"]
         self.run_with({"events": frames})
+
+    def test_a_server_without_the_field_gets_it_inline(self):
+        said = self.run_with(CALL | {"text": CALL_TEXT.replace("Search.", self.THOUGHT)})
+        self.assertEqual(set(said), {"role", "content"})
+        self.assertIn(f"<think>{self.THOUGHT}</think>", said["content"])
 
     def test_content_has_it_already(self):
         self.run_with(self.call(reasoning=self.THOUGHT) | {"text": f"<think>\n{self.THOUGHT}\n</think>\n" + self.call()["text"]})
