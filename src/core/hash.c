@@ -46,6 +46,6 @@ void hash_end(struct hash *hash, char hex[HASH_HEX_SIZE])
     unsigned length = 0;
     must(EVP_DigestFinal_ex(context_of(hash), digest, &length));
     EVP_MD_CTX_free(context_of(hash));
-    for (unsigned i = 0; i < 32; i++)
+    for (size_t i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }

@@ -35,7 +35,7 @@ static size_t number_end(struct str text, size_t i)
 static enum json_error_code parse_once(struct str text, json_t **out, json_error_t *problem)
 {
     *out = json_loadb(text.data ? text.data : "", text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, problem);
-    if (*out && text.len && memchr(text.data, '\0', text.len)) { /* jansson takes a raw NUL for the end of the text */
+    if (*out && text.data && memchr(text.data, '\0', text.len)) { /* jansson takes a raw NUL for the end of the text */
         json_decref(*out);
         *out = NULL;
         *problem = (json_error_t){.line = 1, .column = 1, .text = "NUL byte"};

@@ -59,6 +59,8 @@ static bool is_integral(const json_t *value)
 
 static bool has_type(const json_t *value, const char *type)
 {
+    if (!value)
+        return false;
     if (strcmp(type, "integer") == 0)
         return is_integral(value);
     switch (json_typeof(value)) {

@@ -52,6 +52,7 @@ bool str_starts_with_nocase(struct str s, struct str prefix)
     if (s.len < prefix.len)
         return false;
     for (size_t i = 0; i < prefix.len; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what has a length has data */
         if (ascii_lower(s.data[i]) != ascii_lower(prefix.data[i]))
             return false;
     return true;

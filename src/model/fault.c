@@ -23,8 +23,10 @@ static bool pattern_find(const char *pattern, struct str text, int64_t *number)
         pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_CASELESS | PCRE2_DOTALL, &code, &offset, NULL);
     if (!compiled)
         return false;
+    if (!text.data)
+        text = STR("");
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
-    int count = pcre2_match(compiled, (PCRE2_SPTR)(text.data ? text.data : ""), text.len, 0, 0, match, NULL);
+    int count = pcre2_match(compiled, (PCRE2_SPTR)text.data, text.len, 0, 0, match, NULL);
     if (count > 1 && number) {
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(match);
         int64_t value = 0;

@@ -158,9 +158,7 @@ static void write_settings(const struct profile_import *report, struct str quest
              report->question_name ? "user" : "system");
     buf_addf(out, "  system: {file: system.txt, syntax: verbatim, append: \"%s{date}\"}\n",
              report->system_has_date ? "" : "Current date: ");
-    if (!report->question_name)
-        buf_add_text(out, "  question: {file: question.txt, syntax: verbatim, append: \"{question}\"}\n");
-    else if (takes_question(question))
+    if (report->question_name && takes_question(question))
         buf_add_text(out, "  question: {file: question.txt, syntax: python}\n");
     else
         buf_add_text(out, "  question: {file: question.txt, syntax: verbatim, append: \"{question}\"}\n");

@@ -83,6 +83,7 @@ static size_t literal_start(const struct reader *reader, bool *raw, bool *format
 {
     size_t length = 0;
     *raw = *formatted = *bytes = false;
+    *quotes = 0;
     for (; length < 2 && strchr("rRbBuUfF", peek(reader, length)) && peek(reader, length); length++) {
         char c = ascii_lower(peek(reader, length));
         *raw |= c == 'r';

@@ -125,7 +125,7 @@ static int compare_ranked(const void *a, const void *b)
 static struct ranked *ranking_finish(struct ranking *ranking, size_t *count)
 {
     size_t n = ranking->query.count;
-    double idf[QUERY_TERMS];
+    double idf[QUERY_TERMS + 1] = {0}; /* one more, since a pair looks at the next */
     for (size_t t = 0; t < n; t++) {
         size_t having = 0;
         for (size_t i = 0; i < ranking->count; i++)
