@@ -225,8 +225,7 @@ static void measure_tokens(void)
     if (woken_done != STREAMS || swept_done != STREAMS)
         fprintf(stderr, "loop: the peer lost streams (%d, %d of %d)\n", woken_done, swept_done, STREAMS);
     printf("CPU per streamed token, %d streams at 100 tokens/s: %.1f µs; libcurl alone woken per token %.1f µs (ratio "
-           "%.2f), "
-           "swept every 10 ms %.1f µs (ratio %.2f) (aim: at most 4 µs)\n",
+           "%.2f), swept every 10 ms %.1f µs (ratio %.2f) (aim: at most 4 µs)\n",
            STREAMS, ours, woken, ours / woken, swept, ours / swept);
     free(url);
     stub_server_stop(&server);
@@ -254,8 +253,7 @@ static void measure_memory(void)
     fleet_start(&fleet, STR("What is measured here?"), SESSIONS, 3);
     fleet_finish(&fleet);
     printf("Memory, %d sessions streaming at once: %.0f KB each, prompt and completion included (aim: at most 100 KB "
-           "beside "
-           "their text)\n",
+           "beside their text)\n",
            SESSIONS, (fleet.peak_kb - before) / SESSIONS);
     fleet_close(&fleet);
     stub_server_stop(&server);

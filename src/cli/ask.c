@@ -321,8 +321,7 @@ const struct cli_command cli_ask = {
     .summary = "Research a question and answer it with sources",
     .about =
         "The model searches, reads pages and thinks until it answers or reaches a limit, at which it is asked to "
-        "answer "
-        "with what it has. - as QUESTION reads the question from standard input.\n\n"
+        "answer with what it has. - as QUESTION reads the question from standard input.\n\n"
         "The exit code is 0 with an answer, 1 without one, 2 for wrong usage or configuration, and 130 after Ctrl-C, "
         "which ends the run in order; a second Ctrl-C ends it at once.",
     .examples = "  fathom ask \"Which system call replaces vfork, and why?\" --corpus manuals.db\n"

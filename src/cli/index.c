@@ -208,8 +208,7 @@ const struct cli_command cli_index = {
     .arguments = "DIR\xE2\x80\xA6",
     .summary = "Make folders of documents searchable",
     .about = "Reads text, Markdown, HTML, JSON Lines and manual pages, also compressed with gzip, into one file for "
-             "--corpus. "
-             "Indexing again reads only what has changed and forgets what is gone.",
+             "--corpus. Indexing again reads only what has changed and forgets what is gone.",
     .examples = "  fathom index /usr/share/man --into manuals.db\n"
                 "  fathom ask --corpus manuals.db \"When does open(2) fail with EEXIST?\"",
     .options = options,

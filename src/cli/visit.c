@@ -28,8 +28,7 @@ const struct cli_command cli_visit = {
     .arguments = "URL\xE2\x80\xA6",
     .summary = "Read pages as the model does, and show what it would see",
     .about = "Pages are read in parallel; corpus:// links come from the file given with --corpus. The exit code is 1 "
-             "when no "
-             "page could be read.",
+             "when no page could be read.",
     .examples = "  fathom visit https://example.org/ --goal \"who runs this site\"\n"
                 "  fathom visit corpus://man2/vfork.2 --goal \"what it shares\" --corpus manuals.db",
     .options = options,

@@ -27,13 +27,11 @@ static const struct row {
      ""},
     {"<think>a <tool_call>{\"name\": \"f\", \"arguments\": {\"x\": 1}}",
      "{\"think\":\"a\",\"calls\":[{\"name\":\"f\",\"arguments\":{\"x\":1},\"code\":null,\"error\":null}],\"answer\":"
-     "null,"
-     "\"cut_at_tool_response\":false,\"repairs\":[\"unclosed-thought\",\"unclosed-call\"]}",
+     "null,\"cut_at_tool_response\":false,\"repairs\":[\"unclosed-thought\",\"unclosed-call\"]}",
      ""},
     {"<tool_call>{\"name\": \"f\", \"arguments\": {\"x\": }}</tool_call>",
      "{\"think\":null,\"calls\":[{\"name\":null,\"arguments\":null,\"code\":null,\"error\":\"1:34: expected a value "
-     "after "
-     "the colon\"}],\"answer\":null,\"cut_at_tool_response\":false,\"repairs\":[]}",
+     "after the colon\"}],\"answer\":null,\"cut_at_tool_response\":false,\"repairs\":[]}",
      ""},
     {"<tool_call>\n</tool_call>",
      "{\"think\":null,\"calls\":[],\"answer\":null,\"cut_at_tool_response\":false,\"repairs\":[]}",

@@ -48,10 +48,8 @@ static void fault__learns_the_window_in_every_servers_words(void **state)
         /* vLLM, old and new */
         {400,
          "{\"object\":\"error\",\"message\":\"This model's maximum context length is 16384 tokens. However, you "
-         "requested 19591 "
-         "tokens (9591 in the messages, 10000 in the completion). Please reduce the length of the messages or "
-         "completion.\","
-         "\"type\":\"BadRequestError\",\"param\":null,\"code\":400}",
+         "requested 19591 tokens (9591 in the messages, 10000 in the completion). Please reduce the length of the "
+         "messages or completion.\",\"type\":\"BadRequestError\",\"param\":null,\"code\":400}",
          16384},
         {400,
          "{\"error\":{\"message\":\"'max_tokens' or 'max_completion_tokens' is too large: 10000. This model's maximum "
@@ -81,8 +79,8 @@ static void fault__learns_the_window_in_every_servers_words(void **state)
         /* llama.cpp */
         {400,
          "{\"error\":{\"code\":400,\"message\":\"the request exceeds the available context size. try increasing the "
-         "context size or "
-         "enable context shift\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":14429,\"n_ctx\":8192}}",
+         "context size or enable context "
+         "shift\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":14429,\"n_ctx\":8192}}",
          8192},
         {400,
          "{\"error\":{\"code\":400,\"message\":\"request (14429 tokens) exceeds the available context size (8192 "
@@ -94,8 +92,7 @@ static void fault__learns_the_window_in_every_servers_words(void **state)
         {400, "{\"error\":\"Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)\"}", 7424},
         {400,
          "{\"error\":\"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded "
-         "with context "
-         "length of only 32768 tokens, which is not enough.\"}",
+         "with context length of only 32768 tokens, which is not enough.\"}",
          32768},
         {400,
          "{\"error\":\"The number of tokens to keep from the initial prompt is greater than the context length.\"}", 0},
@@ -111,8 +108,7 @@ static void fault__learns_the_window_in_every_servers_words(void **state)
         /* Gemini, and its habit of a list */
         {400,
          "[{\"error\":{\"code\":400,\"message\":\"The input token count (132478) exceeds the maximum number of tokens "
-         "allowed "
-         "(131072).\",\"status\":\"INVALID_ARGUMENT\"}}]",
+         "allowed (131072).\",\"status\":\"INVALID_ARGUMENT\"}}]",
          131072},
         /* a proxy's JSON in JSON */
         {400,

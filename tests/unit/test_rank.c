@@ -68,26 +68,18 @@ static void stem_english__agrees_with_sqlite(void **state)
     (void)state;
     static const char text[] =
         "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping "
-        "tanned "
-        "falling hissing fizzed failing filing happy sky relational conditional rational valenci hesitanci digitizer "
-        "conformabli radicalli differentli vileli analogousli vietnamization predication operator feudalism "
-        "decisiveness "
-        "hopefulness callousness formaliti sensitiviti sensibiliti triplicate formative formalize electriciti "
-        "electrical "
-        "hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement "
-        "adjustment dependent adoption homologou communism activate angulariti homologous effective bowdlerize probate "
-        "rate "
-        "cease controll roll generalizations oscillators boundary layers aerodynamically heating flows supersonic "
-        "buckling "
-        "cylinders equations stability vibration approximation hypersonic viscous turbulent skin friction transfer "
-        "studies "
-        "proteins expression mutations cells signaling pathways activation inhibits regulated receptor binding induced "
-        "mechanisms cancer tumor patients treatment therapy clinical disease genes genome sequencing transcription "
-        "factors "
-        "yes yyy syzygy toys employed playing biology psychology archaeology possibly ably university universal "
-        "knightly "
-        "knives mice wolves news skies dying lying tying early only singly proceed succeed inning outing canning "
-        "herring";
+        "tanned falling hissing fizzed failing filing happy sky relational conditional rational valenci hesitanci "
+        "digitizer conformabli radicalli differentli vileli analogousli vietnamization predication operator feudalism "
+        "decisiveness hopefulness callousness formaliti sensitiviti sensibiliti triplicate formative formalize "
+        "electriciti electrical hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible "
+        "irritant replacement adjustment dependent adoption homologou communism activate angulariti homologous "
+        "effective bowdlerize probate rate cease controll roll generalizations oscillators boundary layers "
+        "aerodynamically heating flows supersonic buckling cylinders equations stability vibration approximation "
+        "hypersonic viscous turbulent skin friction transfer studies proteins expression mutations cells signaling "
+        "pathways activation inhibits regulated receptor binding induced mechanisms cancer tumor patients treatment "
+        "therapy clinical disease genes genome sequencing transcription factors yes yyy syzygy toys employed playing "
+        "biology psychology archaeology possibly ably university universal knightly knives mice wolves news skies "
+        "dying lying tying early only singly proceed succeed inning outing canning herring";
     sqlite3 *db;
     sqlite3_stmt *statement;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
@@ -116,21 +108,16 @@ static void stem_english__agrees_with_sqlite(void **state)
 static const char text[] =
     "# Opening files\n\n" /* one passage a section: each is long enough */
     "The open call opens a file. It takes a path and flags. Flags say how the file is used by the caller, and whether "
-    "it is "
-    "made when it is missing. Many programs use it, directly or through a library, and so does every shell script. It "
-    "has "
-    "been part of the system from the start.\n\n"
+    "it is made when it is missing. Many programs use it, directly or through a library, and so does every shell "
+    "script. It has been part of the system from the start.\n\n"
     "# Exclusive creation\n\n"
     "The flag O_EXCL makes the call fail when the file already exists. Together with O_CREAT it makes sure that this "
-    "call "
-    "creates the file. Lock files are made in this way, since only one process can succeed. Others see an error and "
-    "try "
-    "again later, or give up with a message for the user.\n\n"
+    "call creates the file. Lock files are made in this way, since only one process can succeed. Others see an error "
+    "and try again later, or give up with a message for the user.\n\n"
     "# Closing\n\n"
     "The close call gives the descriptor back. It may report an error of an earlier write, which is often forgotten. "
-    "After "
-    "it the number can be used again for something else, so closing twice is a defect that shows only under load, when "
-    "another thread was given the same number in between.\n";
+    "After it the number can be used again for something else, so closing twice is a defect that shows only under "
+    "load, when another thread was given the same number in between.\n";
 
 static void rank_passages__finds_the_one_that_bears_on_it(void **state)
 {
