@@ -231,6 +231,25 @@ static enum status check_headers(const struct config *config, enum option_id id,
             error_set(error, STATUS_INVALID, "a header is written 'Name: value'");
             return at_origin(config, id, STATUS_INVALID, error);
         }
+        struct str given = str_make(headers[i], name);
+        if (str_equal_ascii_nocase(given, STR("Content-Length")) ||
+            str_equal_ascii_nocase(given, STR("Transfer-Encoding"))) {
+            error_set(error, STATUS_INVALID, "%.*s is set by the request itself", STR_ARG(given));
+            return at_origin(config, id, STATUS_INVALID, error);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status check_extra_body(const struct config *config, enum option_id id, struct error *error)
+{
+    static const char *const reserved[] = {"messages", "prompt"};
+    const json_t *body = config_json(config, id);
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+        if (json_object_get(body, reserved[i])) {
+            error_set(error, STATUS_INVALID, "it may not have \"%s\": that is the conversation itself", reserved[i]);
+            return at_origin(config, id, STATUS_INVALID, error);
+        }
     }
     return STATUS_OK;
 }
@@ -274,6 +293,10 @@ enum status config_resolve(struct config *config, struct error *error)
         status = check_urls(config, addresses[i], error);
     for (size_t i = 0; status == STATUS_OK && i < sizeof headers / sizeof headers[0]; i++)
         status = check_headers(config, headers[i], error);
+    if (status == STATUS_OK)
+        status = check_extra_body(config, OPTION_EXTRA_BODY, error);
+    if (status == STATUS_OK)
+        status = check_extra_body(config, OPTION_SUMMARY_EXTRA_BODY, error);
     if (status == STATUS_OK)
         status = check_date(config, error);
     if (status == STATUS_OK)
