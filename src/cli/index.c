@@ -16,7 +16,7 @@
 
 #define SHOW_EVERY_MS  150
 #define SHOWN_PROBLEMS 20 /* files that could not be read are named up to so many, unless -v */
-#define PROBLEM_BYTES  (256 * 1024)
+#define PROBLEM_BYTES  ((size_t)256 * 1024)
 
 struct index_run {
     struct cli *cli;

@@ -17,7 +17,7 @@
 #define MAX_RAW_BYTES ((size_t)16 * 1024 * 1024)
 
 /* Kept free under the cap for the note that says how much went. */
-#define CUT_NOTE_TOKENS 64
+#define CUT_NOTE_TOKENS INT64_C(64)
 
 #define MAX_SOURCES 1000
 
