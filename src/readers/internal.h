@@ -1,4 +1,7 @@
-/* src/readers/internal.h: shared by the files of this room only. */
+/* src/readers/internal.h
+ *
+ * What the files of this room share. Not for others.
+ */
 #ifndef FATHOM_READERS_INTERNAL_H
 #define FATHOM_READERS_INTERNAL_H
 

@@ -1,8 +1,8 @@
-/* src/store/corpus_internal.h: shared by the corpus's files only.
+/* src/store/corpus_internal.h
  *
- * corpus.c opens files and reads documents, corpus_sql.c runs the statements of corpus_statements.sql, corpus_scan.c
- * lists files, corpus_parse.c makes a file's documents ready on worker threads, corpus_index.c writes them,
- * corpus_search.c and corpus_score.c answer queries.
+ * What the corpus's files share. Not for others. corpus.c opens files and reads documents, corpus_sql.c runs the
+ * statements of corpus_statements.sql, corpus_scan.c lists files, corpus_parse.c makes a file's documents ready on
+ * worker threads, corpus_index.c writes them, corpus_search.c and corpus_score.c answer queries.
  */
 #ifndef FATHOM_STORE_CORPUS_INTERNAL_H
 #define FATHOM_STORE_CORPUS_INTERNAL_H
