@@ -9,8 +9,16 @@
 /* No server's window is smaller, so a smaller prompt is never cut. */
 #define SMALLEST_WINDOW 2000
 
-/* A report that grew by this share of what was added belongs to another vocabulary, not to a cut. */
-#define GROWTH_SHARE 0.6
+/* Smaller reports are made up, or count a part only: no server has so small a window. */
+#define SMALLEST_REPORT 1024
+
+/* Reports below CUT_SHARE that grow as the prompts do come from another vocabulary (or a rough guess of the server's),
+ * not from a cut. What was added must be this much to tell, and the report must have grown by this share of it. */
+#define TELLING_TOKENS 200
+#define GROWTH_SHARE   0.35
+
+/* A first report has nothing to have grown from: below this share no vocabulary explains it. */
+#define FIRST_SHARE 0.45
 
 /* Text that the learnt ratio should rest on, in tokens; and how far it may go. */
 #define RATIO_MIN_TEXT 400
@@ -162,10 +170,10 @@ static bool is_near(int64_t tokens, int64_t expected)
     return distance(tokens, expected) <= 64 + expected / 8;
 }
 
-/* Our count of the text that was added between the last two prompts. */
-static int64_t added_text(const struct token_meter *meter)
+/* Our unscaled count of the text of the prompt that was sent. */
+static int64_t own_text(const struct token_meter *meter)
 {
-    return meter->asked.content + meter->asked.thought - meter->last_own;
+    return meter->asked.content + meter->asked.thought;
 }
 
 /* Whether a report that is much too small fits what was added since the last prompt, with or without the completion:
@@ -175,15 +183,20 @@ static bool is_uncached_part(const struct token_meter *meter, int64_t prompt)
     if (meter->server_prompt < 0)
         return false;
     int64_t around = meter->message_overhead + meter->prompt_overhead;
-    return is_near(prompt, meter->last.content + around) || is_near(prompt, added_text(meter) + around);
+    return is_near(prompt, meter->last.content + around) || is_near(prompt, own_text(meter) - meter->last_own + around);
 }
 
-/* Whether the reports grow as the prompts do: then they are of another vocabulary, and nothing is cut. */
-static bool grows_along(const struct token_meter *meter, int64_t prompt)
+enum judgement { JUDGED_FINE, JUDGED_CUT, JUDGED_LATER };
+
+/* What a report below CUT_SHARE means. */
+static enum judgement judge_small_report(const struct token_meter *meter, int64_t prompt, int64_t least)
 {
-    int64_t added = added_text(meter);
-    return meter->last_report > 0 && added >= 200 &&
-           (double)(prompt - meter->last_report) >= GROWTH_SHARE * (double)added;
+    if (meter->mark_report == 0)
+        return (double)prompt < FIRST_SHARE * (double)least ? JUDGED_CUT : JUDGED_FINE;
+    int64_t added = own_text(meter) - meter->mark_own;
+    if (added < TELLING_TOKENS)
+        return JUDGED_LATER;
+    return (double)(prompt - meter->mark_report) >= GROWTH_SHARE * (double)added ? JUDGED_FINE : JUDGED_CUT;
 }
 
 static void learn_ratio(struct token_meter *meter)
@@ -211,13 +224,14 @@ static int64_t usable_tokens(struct token_meter *meter, const struct usage *usag
         meter->uncached_only = true;
         return 0;
     }
-    if (least < SMALLEST_WINDOW)
+    if (least < SMALLEST_WINDOW || prompt < SMALLEST_REPORT)
         return 0; /* some of it may have been in the cache before this run */
-    if (grows_along(meter, prompt))
-        return prompt;
-    meter->cut_own = own_prompt(meter, &meter->asked, meter->thought_kept);
-    meter->cut_server = prompt;
-    return 0;
+    enum judgement judgement = judge_small_report(meter, prompt, least);
+    if (judgement == JUDGED_CUT) {
+        meter->cut_own = own_prompt(meter, &meter->asked, meter->thought_kept);
+        meter->cut_server = prompt;
+    }
+    return judgement == JUDGED_FINE ? prompt : 0;
 }
 
 void token_meter_reported(struct token_meter *meter, const struct usage *usage)
@@ -225,8 +239,11 @@ void token_meter_reported(struct token_meter *meter, const struct usage *usage)
     if (usage->prompt <= 0 || meter->asked.messages == 0)
         return;
     int64_t prompt = usable_tokens(meter, usage);
-    meter->last_report = usage->prompt;
-    meter->last_own = meter->asked.content + meter->asked.thought;
+    meter->last_own = own_text(meter);
+    if (meter->mark_report == 0 || meter->last_own - meter->mark_own >= TELLING_TOKENS) {
+        meter->mark_report = usage->prompt;
+        meter->mark_own = meter->last_own;
+    }
     if (prompt == 0)
         return;
     learn_thought(meter, prompt);

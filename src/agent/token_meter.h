@@ -59,7 +59,8 @@ struct token_meter {
     int64_t since_exact, since_owned, since_messages;
     int64_t asked_exact, asked_owned, asked_messages;
 
-    int64_t last_report, last_own; /* the report before, usable or not, and our unscaled count of that prompt's text */
+    int64_t last_own;              /* our unscaled count of the text of the prompt that was reported last */
+    int64_t mark_report, mark_own; /* a report, usable or not, and our count, that later ones are compared with */
     int64_t server_prompt;         /* the last usable report; -1 before the first */
     double ratio;                  /* server to own count, as learnt, with a margin; 1 at first */
     bool thought_kept;             /* a report has shown that the server's template keeps earlier thought */

@@ -197,6 +197,32 @@ static void token_meter__a_richer_vocabulary_is_no_cut(void **state)
     }
 }
 
+static void token_meter__a_rough_guess_of_the_server_is_no_cut(void **state)
+{
+    (void)state;
+    struct token_meter meter;
+    for (int step = 50; step < 3000; step += step) { /* three quarters of our count, in small and large steps */
+        begin(&meter, &bytes, false);
+        int64_t own = 1113;
+        for (int round = 0; round < 40; round++) {
+            report(&meter, own * 3 / 4, -1);
+            assert_false(token_meter_is_cut(&meter, NULL, NULL));
+            token_meter_append_completion(&meter, (struct str){0}, text_of(20), 15);
+            token_meter_append(&meter, text_of((size_t)step));
+            own += 20 + step + 2 * PER_MESSAGE;
+        }
+    }
+
+    begin(&meter, &bytes, false); /* the same number every time, too small for any window */
+    for (int round = 0; round < 10; round++) {
+        report(&meter, 100, -1);
+        assert_false(token_meter_is_cut(&meter, NULL, NULL));
+        token_meter_append_completion(&meter, (struct str){0}, text_of(20), 15);
+        token_meter_append(&meter, text_of(2000));
+    }
+    assert_true(token_meter_prompt(&meter) > 20000);
+}
+
 static void token_meter__knows_servers_that_leave_the_cache_out(void **state)
 {
     (void)state;
@@ -282,6 +308,7 @@ int main(void)
         cmocka_unit_test(token_meter__a_view_without_thought_counts_none),
         cmocka_unit_test(token_meter__sees_a_prompt_that_was_cut),
         cmocka_unit_test(token_meter__a_richer_vocabulary_is_no_cut),
+        cmocka_unit_test(token_meter__a_rough_guess_of_the_server_is_no_cut),
         cmocka_unit_test(token_meter__knows_servers_that_leave_the_cache_out),
         cmocka_unit_test(token_meter__follows_a_message_that_is_rewritten),
         cmocka_unit_test(token_meter__reports_of_dropped_completions_count_the_prompt),
