@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "agent/session_state.h"
-#include "core/mem.h"
 
 /* A server that finds every prompt too long is asked this often; each time with less. */
 #define MAX_REFUSED_PROMPTS 5

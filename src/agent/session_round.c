@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "agent/session_state.h"
-#include "core/mem.h"
 #include "protocol/completion.h"
 
 /* More than any completion cap allows: only a server that ignores the cap gets there. */

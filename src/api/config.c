@@ -1,4 +1,3 @@
-/* src/api/config.c */
 #include "api/config_internal.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* src/api/config_value.c: texts to values, the same for flags, variables and files. */
 #include "api/config_internal.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "core/mem.h"
 #include "core/utf8.h"
 
 #define MAX_DEPTH 32

@@ -1,4 +1,3 @@
-/* src/api/option.c */
 #include "api/option.h"
 
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* src/api/setup.c */
 #include "api/setup_internal.h"
 
 #include <stdarg.h>

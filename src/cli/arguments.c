@@ -1,4 +1,3 @@
-/* src/cli/arguments.c */
 #include "cli/arguments.h"
 
 #include <stdlib.h>
@@ -10,24 +9,14 @@
 static const char *const common_names[] = {"help", "json", "quiet", "verbose"};
 static const char *const config_names[] = {"config", "no-config"};
 
-static const struct arguments *of(const struct cli *cli)
-{
-    return (const struct arguments *)cli; /* cli is its first member */
-}
-
-static size_t own_index(const struct cli *cli, const char *name)
-{
-    for (size_t i = 0; i < cli->command->n_options; i++) {
-        if (strcmp(cli->command->options[i].name, name) == 0)
-            return i;
-    }
-    abort(); /* a command asks for an option that it does not declare */
-}
-
 const char *cli_option(const struct cli *cli, const char *name)
 {
-    const struct arguments_values *given = &of(cli)->given[own_index(cli, name)];
-    return given->count > 0 ? given->values[given->count - 1] : NULL;
+    const struct arguments *arguments = (const struct arguments *)cli; /* cli is its first member */
+    for (size_t i = 0; i < cli->command->n_options; i++) {
+        if (strcmp(cli->command->options[i].name, name) == 0)
+            return arguments->given[i];
+    }
+    abort(); /* a command asks for an option that it does not declare */
 }
 
 /* ---- one option ---- */
@@ -106,9 +95,7 @@ static enum taken take_own(struct arguments *arguments, struct cursor *cursor, c
         } else if ((value = take_value(arguments, cursor, typed, option->argument)) == NULL) {
             return WRONG;
         }
-        struct arguments_values *given = &arguments->given[i];
-        given->values = mem_grow(given->values, given->count, &given->capacity, sizeof *given->values);
-        given->values[given->count++] = value;
+        arguments->given[i] = value;
         return option->argument != NULL ? TAKEN_WITH_VALUE : TAKEN;
     }
     return NOT_MINE;
@@ -280,8 +267,6 @@ bool arguments_configure(struct arguments *arguments)
 
 void arguments_finish(struct arguments *arguments)
 {
-    for (size_t i = 0; i < arguments->cli.command->n_options; i++)
-        free(arguments->given[i].values);
     free(arguments->given);
     free(arguments->list);
     config_destroy(arguments->config);

@@ -15,10 +15,7 @@ struct arguments {
     struct config *config; /* the flags, then all of it; NULL for commands without configuration */
     const char **list;     /* cli.arguments */
     size_t capacity;
-    struct arguments_values {
-        const char **values;
-        size_t count, capacity;
-    } * given; /* by the command's options */
+    const char **given; /* by the command's options: the last value, "" for a switch, NULL where it was not given */
     bool help;
     const char *config_path; /* --config */
     bool no_config;          /* --no-config */

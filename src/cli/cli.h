@@ -32,7 +32,6 @@ struct cli_option {
     const char *name;     /* without dashes: "into" */
     char letter;          /* short form, 0 for none */
     const char *argument; /* "FILE.db"; NULL for a switch */
-    bool repeat;          /* may be given several times; otherwise the last one counts */
     const char *help;     /* one sentence without a full stop */
 };
 

@@ -1,4 +1,3 @@
-/* src/cli/display.c */
 #include "cli/display.h"
 
 #include <signal.h>

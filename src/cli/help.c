@@ -1,4 +1,3 @@
-/* src/cli/help.c */
 #include "cli/help.h"
 
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "core/mem.h"
 #include "loop/loop.h"
 #include "store/corpus.h"
 

@@ -1,4 +1,3 @@
-/* src/cli/interrupt.c */
 #include "cli/interrupt.h"
 
 #include <signal.h>

@@ -1,4 +1,3 @@
-/* src/cli/main.c */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

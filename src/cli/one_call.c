@@ -1,4 +1,3 @@
-/* src/cli/one_call.c */
 #include "cli/one_call.h"
 
 #include "api/config.h"

@@ -1,4 +1,3 @@
-/* src/cli/progress.c */
 #include "cli/progress.h"
 
 #include <stdbool.h>

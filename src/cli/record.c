@@ -1,4 +1,3 @@
-/* src/cli/record.c */
 #include "cli/record.h"
 
 #include <errno.h>

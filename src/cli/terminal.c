@@ -1,4 +1,3 @@
-/* src/cli/terminal.c */
 #include "cli/terminal.h"
 
 #include <stdio.h>

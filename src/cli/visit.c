@@ -30,7 +30,7 @@ const struct cli_command cli_visit = {
     .about = "Pages are read in parallel; corpus:// links come from the file given with --corpus. The exit code is 1 "
              "when no page could be read.",
     .examples = "  fathom visit https://example.org/ --goal \"who runs this site\"\n"
-                "  fathom visit corpus://man2/vfork.2.gz --goal \"what it shares\" --corpus manuals.db",
+                "  fathom visit corpus://man2/vfork.2.gz --goal \"what it shares\" --corpus man.db",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .groups = OPTION_GROUPS_ALL,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/mem.h"
 #include "core/utf8.h"
 
 static size_t skip_digits(struct str text, size_t i)

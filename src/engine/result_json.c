@@ -1,7 +1,6 @@
 /* The result of a run as JSON: design, "Result". */
 #include "agent/result.h"
 
-#include "core/mem.h"
 #include "engine/internal.h"
 #include "protocol/profile.h"
 #include "protocol/transcript.h"

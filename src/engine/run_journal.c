@@ -1,6 +1,5 @@
 /* Events and effects as the journal's rows. */
 #include "core/hash.h"
-#include "core/mem.h"
 #include "engine/internal.h"
 #include "protocol/profile.h"
 

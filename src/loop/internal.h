@@ -6,7 +6,6 @@
 #define FATHOM_LOOP_INTERNAL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <uv.h>
 

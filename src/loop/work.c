@@ -1,4 +1,5 @@
 /* Work for libuv's thread pool. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/mem.h"

@@ -44,8 +44,7 @@ struct endpoint {
     int64_t window;
     bool window_is_learnt; /* from a refusal: nothing overrules it */
     bool gives_reasons;    /* a completion ended with a finish reason */
-    bool ends_without;     /* it never does: its [DONE] is enough */
-    bool suspect_ends_without;
+    bool ended_without;    /* one ended with [DONE] alone; when the next does too, that is how this server ends */
 
     /* health */
     bool down;          /* no connection; looked at again by the timer */

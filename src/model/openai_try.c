@@ -141,8 +141,8 @@ static bool believe_end(struct endpoint *endpoint)
 {
     if (endpoint->gives_reasons)
         return false;
-    bool again = endpoint->suspect_ends_without;
-    endpoint->suspect_ends_without = true;
+    bool again = endpoint->ended_without;
+    endpoint->ended_without = true;
     return again;
 }
 

@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/http_internal.h"
 #include "net/url.h"

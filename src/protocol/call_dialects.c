@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/lenient_json.h"
-#include "core/mem.h"
 #include "protocol/call_parts.h"
 
 /* The opening tags of the first dialect: <function=NAME> or <function name="NAME">, <invoke name="NAME">. */

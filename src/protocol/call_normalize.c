@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/lenient_json.h"
-#include "core/mem.h"
 #include "protocol/call_parts.h"
 
 /* What models write for "name" and for "arguments", the best known first. */

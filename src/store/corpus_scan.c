@@ -1,7 +1,6 @@
 /* What files a folder holds. Links to folders are not followed; a link to a file inside is another name of that file,
  * one that leads outside is left out. */
 #include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/embed.h"
-#include "core/mem.h"
 #include "store/corpus_internal.h"
 
 static const char *const statement_names[SQL_COUNT] = {

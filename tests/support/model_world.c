@@ -7,8 +7,6 @@
 
 #include <cmocka.h>
 
-#include "core/mem.h"
-
 static int64_t no_delay(unsigned tries, int64_t retry_after_ms, double chance)
 {
     (void)tries, (void)chance;

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "core/mem.h"
 #include "support/recorded.h"
 
 /* ---- the tools of the tests ---- */

@@ -2,7 +2,6 @@
 #include "core/buf.h"
 #include "core/embed.h"
 #include "core/json.h"
-#include "core/mem.h"
 #include "core/status.h"
 #include "core/utf8.h"
 

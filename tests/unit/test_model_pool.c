@@ -1,5 +1,4 @@
 /* Several endpoints, their health and queues; what is found out of a server; servers that are found. */
-#include "core/mem.h"
 #include "model/probe.h"
 #include "support/model_world.h"
 

@@ -4,7 +4,6 @@
 
 #include <cmocka.h>
 
-#include "core/mem.h"
 #include "support/tool_world.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Google's results through serper.dev: POST {"q"} with the key in X-API-KEY; answers {"organic": [{"title", "link",
  * "snippet", "date", "source"}], "answerBox": {…}} (https://serper.dev/playground). */
-#include "core/mem.h"
 #include "core/utf8.h"
 #include "tools/search/internal.h"
 

@@ -1,5 +1,4 @@
 /* A page's bytes, or a document of the corpus, to clean Markdown: on the pool. */
-#include "core/mem.h"
 #include "net/url.h"
 #include "protocol/clean.h"
 #include "readers/reader.h"
