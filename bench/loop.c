@@ -23,7 +23,7 @@
 #include "net/http.h"
 #include "protocol/profile.h"
 
-#define CONTEXT_BYTES (430 * 1000)
+#define CONTEXT_BYTES ((size_t)430 * 1000)
 #define ROUNDS        60
 #define STREAMS       200
 #define TOKENS        1000
@@ -197,7 +197,7 @@ static void measure_rounds(void)
     peer_curl_post(url, text, strlen(text), ROUNDS);
     double peer = (cpu_ms() - before) / ROUNDS;
     printf("CPU per round at %d KB of context: %.2f ms; libcurl alone %.2f ms; ratio %.1f (aim: at most 1.5 ms)\n",
-           CONTEXT_BYTES / 1000, ours, peer, ours / peer);
+           (int)(CONTEXT_BYTES / 1000), ours, peer, ours / peer);
     free(url);
     free(text);
     stub_server_stop(&server);

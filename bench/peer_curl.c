@@ -40,8 +40,10 @@ static int watch_socket(CURL *easy, curl_socket_t socket, int what, void *user, 
     (void)socket_user;
     int poll = *(int *)user;
     struct epoll_event event = {.data.fd = socket};
-    if (what == CURL_POLL_REMOVE)
-        return epoll_ctl(poll, EPOLL_CTL_DEL, socket, NULL) ? 0 : 0;
+    if (what == CURL_POLL_REMOVE) {
+        epoll_ctl(poll, EPOLL_CTL_DEL, socket, NULL); /* fails when curl has closed the socket before */
+        return 0;
+    }
     event.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
     if (epoll_ctl(poll, EPOLL_CTL_MOD, socket, &event) != 0)
         epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event);
