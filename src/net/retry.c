@@ -7,7 +7,7 @@
 
 int64_t retry_delay_ms(unsigned tries, int64_t retry_after_ms, double chance)
 {
-    if (retry_after_ms > 0) {
+    if (retry_after_ms >= 0) {
         double tenth = (double)retry_after_ms / 10;
         return retry_after_ms + (int64_t)((tenth < 1000 ? tenth : 1000) * chance);
     }

@@ -15,9 +15,8 @@
 
 /* The wait before try number `tries` + 1, when `tries` (>= 1) have failed: 1 s, doubled for each further failure, at
  * most 30 s; half of it is fixed, the other half is scaled by `chance` in [0, 1), so that many clients do not come
- * back together. When the server named a time (`retry_after_ms` > 0), the wait is that, plus up to a tenth of it or 1
- * s, the smaller; never less. A time that is over (0) names none: a server that is overloaded and says "at once" would
- * use up all tries in a moment. */
+ * back together. When the server named a time (`retry_after_ms` >= 0), the wait is that, plus up to a tenth of it or 1
+ * s, the smaller; never less. */
 int64_t retry_delay_ms(unsigned tries, int64_t retry_after_ms, double chance);
 
 /* Reads Retry-After (RFC 9110, 10.2.3): seconds, also with a fraction, or an HTTP date in any of its three forms
