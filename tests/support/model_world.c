@@ -176,6 +176,14 @@ void world_client(struct world *world)
     world->options.endpoints = NULL;
 }
 
+struct world_server *world_play(struct world *world, const struct play *plays, size_t n_plays)
+{
+    world_init(world);
+    struct world_server *server = world_serve(world, plays, n_plays);
+    world_client(world);
+    return server;
+}
+
 static void on_delta(void *user, struct str text)
 {
     struct watched *watched = user;

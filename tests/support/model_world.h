@@ -88,6 +88,9 @@ void world_server_stop(struct world_server *server); /* also forgets nothing of 
 /* Makes the client of all servers (base URL "http://127.0.0.1:PORT/v1"), with waits of 1 ms between tries. */
 void world_client(struct world *world);
 
+/* The usual world: world_init, one server with these plays, and its client. */
+struct world_server *world_play(struct world *world, const struct play *plays, size_t n_plays);
+
 void world_start(struct world *world, struct watched *watched, uint64_t session);
 void world_wait(struct world *world); /* until every started completion is done */
 

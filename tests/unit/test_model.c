@@ -43,9 +43,7 @@ static void model__streams_a_completion(void **state)
                      END("stop") "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":4,"
                                  "\"prompt_tokens_details\":{\"cached_tokens\":16}}}\n\n" DONE}};
     struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, COUNT(plays));
-    world_client(&world);
+    struct world_server *server = world_play(&world, plays, COUNT(plays));
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_OK);
     assert_int_equal(watched.result.reason, FINISH_STOP);
@@ -105,9 +103,7 @@ static void model__reads_replies_of_every_form(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct world world;
-        world_init(&world);
-        world_serve(&world, &cases[i].play, 1);
-        world_client(&world);
+        world_play(&world, &cases[i].play, 1);
         struct watched watched = world_complete(&world);
         assert_int_equal(watched.result.failure, MODEL_OK);
         assert_int_equal(watched.result.tries, 1);
@@ -155,9 +151,7 @@ static void model__retries_what_may_pass(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct play plays[] = {cases[i].play, GOOD};
         struct world world;
-        world_init(&world);
-        struct world_server *server = world_serve(&world, plays, 2);
-        world_client(&world);
+        struct world_server *server = world_play(&world, plays, 2);
         struct watched watched = world_complete(&world);
         if (watched.result.failure != MODEL_OK ||
             !strstr(watched.notices.data ? watched.notices.data : "", cases[i].said))
@@ -180,9 +174,7 @@ static void model__survives_a_reset(void **state)
     (void)state;
     static const struct play plays[] = {{.mode = PLAY_RESET}, {.mode = PLAY_RESET}, GOOD};
     struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, COUNT(plays));
-    world_client(&world);
+    struct world_server *server = world_play(&world, plays, COUNT(plays));
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_OK);
     assert_text(&watched, "fine");
@@ -197,9 +189,7 @@ static void model__gives_up_after_its_tries(void **state)
     (void)state;
     static const struct play plays[] = {FAIL(500, "boom sk-test-key-1 boom")};
     struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, 1);
-    world_client(&world);
+    struct world_server *server = world_play(&world, plays, 1);
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_UNAVAILABLE);
     assert_int_equal(watched.result.tries, 10);
@@ -217,9 +207,7 @@ static void model__keeps_retry_after(void **state)
     (void)state;
     static const struct play plays[] = {{PLAY_WHOLE, 429, "Retry-After: 0.3\r\n", "{}"}, GOOD};
     struct world world;
-    world_init(&world);
-    world_serve(&world, plays, 2);
-    world_client(&world);
+    world_play(&world, plays, 2);
     int64_t began = loop_now_ms(world.loop);
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_OK);
@@ -245,9 +233,7 @@ static void model__ends_at_final_refusals(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct world world;
-        world_init(&world);
-        struct world_server *server = world_serve(&world, &cases[i].play, 1);
-        world_client(&world);
+        struct world_server *server = world_play(&world, &cases[i].play, 1);
         struct watched watched = world_complete(&world);
         assert_int_equal(watched.result.failure, MODEL_REJECTED);
         assert_int_equal(server_posts(server), 1);
@@ -307,9 +293,7 @@ static void model__adapts_to_a_smaller_cap_and_no_system_role(void **state)
                   "tokens\",\"param\":\"max_tokens\"}}"),
         FAIL(400, "{\"object\":\"error\",\"message\":\"System role not supported\"}"), GOOD};
     struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, COUNT(plays));
-    world_client(&world);
+    struct world_server *server = world_play(&world, plays, COUNT(plays));
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_OK);
     assert_non_null(strstr(server->bodies[2], "\"max_tokens\":512"));
@@ -351,9 +335,7 @@ static void model__reports_a_context_that_is_too_long(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct world world;
-        world_init(&world);
-        struct world_server *server = world_serve(&world, &cases[i].play, 1);
-        world_client(&world);
+        struct world_server *server = world_play(&world, &cases[i].play, 1);
         assert_int_equal(model_window(world.client), 32768);
         struct watched watched = world_complete(&world);
         assert_int_equal(watched.result.failure, MODEL_CONTEXT_TOO_LONG);
@@ -391,9 +373,7 @@ static void model__keeps_a_broken_completion_when_told_to(void **state)
     (void)state;
     static const struct play plays[] = {{PLAY_CUT, .body = D("<tool_call>{}</tool_call>")}, GOOD};
     struct world world;
-    world_init(&world);
-    struct world_server *server = world_serve(&world, plays, 2);
-    world_client(&world);
+    struct world_server *server = world_play(&world, plays, 2);
     struct watched watched = {.keep = true};
     world_start(&world, &watched, 1);
     world_wait(&world);
@@ -421,9 +401,7 @@ static void model__hands_on_what_stays(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct world world;
-        world_init(&world);
-        struct world_server *server = world_serve(&world, &cases[i].play, 1);
-        world_client(&world);
+        struct world_server *server = world_play(&world, &cases[i].play, 1);
         struct watched watched = world_complete(&world);
         assert_int_equal(watched.result.failure, MODEL_OK);
         assert_int_equal(watched.result.reason, cases[i].reason);
@@ -439,9 +417,7 @@ static void model__cancels_from_anywhere(void **state)
     (void)state;
     static const struct play open[] = {{PLAY_STALL, .body = D("one") D("two") D("three")}};
     struct world world;
-    world_init(&world);
-    world_serve(&world, open, 1);
-    world_client(&world);
+    world_play(&world, open, 1);
     /* inside a delta */
     struct watched inside = {.cancel_after = 1}, before = {0}, late = {0};
     world_start(&world, &inside, 1);
@@ -534,9 +510,7 @@ static void model__sends_thought_back_in_the_field_the_server_uses(void **state)
             FAIL(400, "{\"error\":{\"message\":\"property 'reasoning' and 'reasoning_content' are unsupported\"}}"),
             GOOD};
         struct world world;
-        world_init(&world);
-        struct world_server *server = world_serve(&world, plays, COUNT(plays));
-        world_client(&world);
+        struct world_server *server = world_play(&world, plays, COUNT(plays));
         struct watched watched = world_complete(&world);
         watched_finish(&watched);
         prompt_view_add(&world.view, MESSAGE_ASSISTANT, STR("x"));

@@ -25,9 +25,7 @@ static void pool__keeps_sessions_at_their_endpoint(void **state)
 {
     (void)state;
     struct world world;
-    world_init(&world);
-    struct world_server *a = world_serve(&world, good_a, 1), *b = world_serve(&world, good_b, 1);
-    world_client(&world);
+    struct world_server *a = world_play(&world, good_a, 1), *b = world_serve(&world, good_b, 1);
     for (uint64_t session = 1; session <= 16; session++) {
         char first = 0;
         for (int i = 0; i < 3; i++) {
@@ -101,9 +99,7 @@ static void pool__rejects_when_every_endpoint_does(void **state)
 {
     (void)state;
     struct world world;
-    world_init(&world);
-    struct world_server *a = world_serve(&world, denying, 1), *b = world_serve(&world, denying, 1);
-    world_client(&world);
+    struct world_server *a = world_play(&world, denying, 1), *b = world_serve(&world, denying, 1);
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_REJECTED);
     assert_int_equal(server_posts(a) + server_posts(b), 2);
@@ -474,9 +470,7 @@ static void client__may_go_while_it_prepares(void **state)
 {
     (void)state;
     struct world world;
-    world_init(&world);
-    world_serve(&world, good_a, 1);
-    world_client(&world);
+    world_play(&world, good_a, 1);
     model_prepare(world.client, prepared, world.loop);
     loop_turn(world.loop);
     world_finish(&world);
