@@ -25,7 +25,9 @@ static void pool__keeps_sessions_at_their_endpoint(void **state)
 {
     (void)state;
     struct world world;
-    struct world_server *a = world_play(&world, good_a, 1), *b = world_serve(&world, good_b, 1);
+    world_init(&world);
+    struct world_server *a = world_serve(&world, good_a, 1), *b = world_serve(&world, good_b, 1);
+    world_client(&world);
     for (uint64_t session = 1; session <= 16; session++) {
         char first = 0;
         for (int i = 0; i < 3; i++) {
@@ -99,7 +101,9 @@ static void pool__rejects_when_every_endpoint_does(void **state)
 {
     (void)state;
     struct world world;
-    struct world_server *a = world_play(&world, denying, 1), *b = world_serve(&world, denying, 1);
+    world_init(&world);
+    struct world_server *a = world_serve(&world, denying, 1), *b = world_serve(&world, denying, 1);
+    world_client(&world);
     struct watched watched = world_complete(&world);
     assert_int_equal(watched.result.failure, MODEL_REJECTED);
     assert_int_equal(server_posts(a) + server_posts(b), 2);
