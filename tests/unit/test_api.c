@@ -87,6 +87,38 @@ static void api__runs_and_gives_a_result(void **state)
     fathom_destroy(fathom);
 }
 
+static void keep_max_calls(void *user, const char *event)
+{
+    const char *found = strstr(event, "\"max_calls\":");
+    if (found)
+        *(int *)user = atoi(found + strlen("\"max_calls\":"));
+}
+
+static int max_calls_of(struct fathom *fathom)
+{
+    int max_calls = 0;
+    assert_int_not_equal(fathom_ask(fathom, "why?", keep_max_calls, &max_calls), FATHOM_INVALID);
+    return max_calls;
+}
+
+static void api__takes_the_environment_only_when_told_to(void **state)
+{
+    (void)state;
+    struct fathom *fathom = fathom_create();
+    assert_int_equal(fathom_set(fathom, "model", "builtin"), FATHOM_OK);
+    setenv("FATHOM_MAX_CALLS", "7", 1);
+    assert_int_equal(max_calls_of(fathom), 100);
+    assert_int_equal(fathom_load_environment(fathom), FATHOM_OK);
+    assert_int_equal(max_calls_of(fathom), 7);
+    assert_int_equal(fathom_set(fathom, "max-calls", "5"), FATHOM_OK);
+    assert_int_equal(max_calls_of(fathom), 5);
+    setenv("FATHOM_MAX_CALLS", "many", 1);
+    assert_int_equal(fathom_load_environment(fathom), FATHOM_INVALID);
+    assert_non_null(strstr(fathom_error(fathom), "FATHOM_MAX_CALLS"));
+    unsetenv("FATHOM_MAX_CALLS");
+    fathom_destroy(fathom);
+}
+
 static double seconds(void)
 {
     struct timespec now;
@@ -171,6 +203,7 @@ int main(void)
         cmocka_unit_test(api__has_a_version),
         cmocka_unit_test(api__refuses_wrong_options),
         cmocka_unit_test(api__runs_and_gives_a_result),
+        cmocka_unit_test(api__takes_the_environment_only_when_told_to),
         cmocka_unit_test(api__is_canceled_from_another_thread),
         cmocka_unit_test(api__is_canceled_from_a_signal_handler),
         cmocka_unit_test(api__parses_completions),
