@@ -266,11 +266,18 @@ void session_ask_next(struct session *session)
 }
 
 /* The server found the prompt too long. What it takes is learnt if it said so; in any case the next prompt is smaller
- * than this one, and it demands the answer. */
+ * than this one, and it demands the answer. Only a run that has hardly begun goes on as it was, when its prompt fits
+ * with the smaller completion cap of the window that was learnt. */
 void session_prompt_refused(struct session *session, int64_t window)
 {
+    int64_t known = session->config.limits.window_tokens;
     session_learn_window(session, window);
     int64_t prompt = token_meter_prompt(&session->meter), limit = session_prompt_limit(session);
+    bool is_news = window > 0 && window < (known > 0 ? known : SESSION_DEFAULT_WINDOW) / 4 * 3;
+    if (session->result.rounds == 0 && session->too_long == 0 && is_news && prompt <= limit) {
+        session->due = true;
+        return;
+    }
     if (session->too_long > 0 || limit >= prompt) /* what it says does not explain the refusal */
         limit = limit < prompt / 4 * 3 ? limit : prompt / 4 * 3;
     session->ceiling = limit;

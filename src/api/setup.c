@@ -247,13 +247,9 @@ static double number_or(const struct config *config, enum option_id id, double f
 static void set_prices(const struct setup *setup, struct model_price price[MODEL_ROLE_COUNT])
 {
     const struct config *config = setup->config;
-    if (setup->models[MODEL_AGENT] != NULL && setup->models[MODEL_AGENT]->builtin) {
-        price[MODEL_AGENT] = (struct model_price){.cached = -1}; /* it costs nothing */
-    } else {
-        price[MODEL_AGENT] = (struct model_price){.prompt = number_or(config, OPTION_PRICE_PROMPT, -1),
-                                                  .completion = number_or(config, OPTION_PRICE_COMPLETION, -1),
-                                                  .cached = number_or(config, OPTION_PRICE_CACHED, -1)};
-    }
+    price[MODEL_AGENT] = (struct model_price){.prompt = number_or(config, OPTION_PRICE_PROMPT, -1),
+                                              .completion = number_or(config, OPTION_PRICE_COMPLETION, -1),
+                                              .cached = number_or(config, OPTION_PRICE_CACHED, -1)};
     /* Another server or model has prices of its own, or unknown ones. */
     struct model_price inherited = price[MODEL_AGENT];
     if (setup->models[MODEL_SUMMARY] != NULL)

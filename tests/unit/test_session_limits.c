@@ -500,6 +500,18 @@ static void too_long__is_learnt_from_and_never_a_model_error(void **state)
     }
 }
 
+static void too_long__at_the_beginning_goes_on_where_a_smaller_cap_fits(void **state)
+{
+    struct world *world = *state;
+    world_start(world, "q");
+    world_fail(world, MODEL_CONTEXT_TOO_LONG, 16384, "too long");
+    assert_false(world->forced);
+    assert_int_equal(world->n_generations, 2);
+    assert_int_equal(world->max_tokens, 4096);
+    world_fail(world, MODEL_CONTEXT_TOO_LONG, 16384, "too long"); /* nothing new: it does not help */
+    assert_true(world->forced);
+}
+
 static void too_long__for_ever_ends_the_run(void **state)
 {
     struct world *world = *state;
@@ -597,6 +609,7 @@ int main(void)
         CASE(context__works_in_a_tiny_window),
         CASE(context__follows_a_window_that_becomes_known),
         cmocka_unit_test(too_long__is_learnt_from_and_never_a_model_error),
+        CASE(too_long__at_the_beginning_goes_on_where_a_smaller_cap_fits),
         CASE(too_long__for_ever_ends_the_run),
         CASE(too_long__with_nothing_to_shorten_asks_for_a_shorter_reply),
         CASE(context__of_a_question_that_is_too_long_still_gets_a_demand),
