@@ -2,6 +2,7 @@
 
 #include <libxml/HTMLparser.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/utf8.h"
@@ -15,6 +16,9 @@ static htmlDocPtr parse(struct str tamed)
 {
     if (!tamed.len || tamed.len > INT_MAX)
         return NULL;
+    /* what libxml2 sets up at its first use is not safe against a second thread: two first pages at once can hang */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, xmlInitParser);
     htmlParserCtxtPtr context = htmlNewParserCtxt();
     if (!context)
         return NULL;
