@@ -244,9 +244,11 @@ class Proxies(GuardTest):
         return {name: url for name in ("http_proxy", "https_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ALL_PROXY")}
 
     def test_of_the_environment_are_no_way_in(self):
+        """Not even one whose own address is allowed."""
         inside, proxy = Listener(self), Listener(self)
-        self.refused(f"http://127.0.0.1:{inside.port}/", f"https://127.0.0.1:{inside.port}/", "http://10.0.0.1/",
-                     env=self.variables(proxy.port))
+        for arguments in ((), ("--allow-address", "127.0.0.1")):
+            self.refused(f"http://127.0.0.2:{inside.port}/", f"https://127.0.0.2:{inside.port}/", "http://10.0.0.1/",
+                         "http://localhost.:1/", env=self.variables(proxy.port), arguments=arguments)
         self.assertEqual((inside.connections, proxy.connections), (0, 0))
 
     @in_private_network({"site.test": [[PUBLIC]]}, addresses=[PUBLIC])

@@ -113,7 +113,8 @@ class Context(LimitTest):
             self.assertLess(prompt_bytes(request) / 5, 5000)
 
     def test_one_huge_observation(self):
-        asked, requests = self.play(search(*[f"huge {n}" for n in range(9)]), arguments=("--context-limit", "6000"), termination="token_limit")
+        asked, requests = self.play(search(*[f"huge {n}" for n in range(9)]), arguments=("--context-limit", "6000"),
+                                    termination="token_limit")
         self.assert_forced(asked, requests, "token_limit")
         self.assertEqual(len(requests), 2)
         self.assertLess(prompt_bytes(requests[1]) / 5, 6000)

@@ -12,7 +12,7 @@ ANSWER = {"text": "<think>It is in my notes.</think>\n<answer>Built in 1857.</an
 CALL_TEXT = '<think>Search.</think>\n<tool_call>\n{"name": "search", "arguments": {"query": ["lighthouse"]}}\n</tool_call>'
 CALL = {"text": CALL_TEXT}
 NO_TOOLS = ("--tools", "none")
-NOW = {"Retry-After": "0"}
+NOW = {"Retry-After": "0.02"}
 KEY = "sk-very-secret-00017f"
 
 
