@@ -15,7 +15,7 @@
 #include "protocol/repetition.h"
 #include "protocol/tag_parser.h"
 
-#define BYTES  (32u << 20)
+#define BYTES  ((size_t)32 << 20)
 #define ROUNDS 5
 
 struct job {
