@@ -33,13 +33,13 @@ install_missing() {
     done
     [ -n "$missing" ] || return 0
     say "Installing from Debian:$missing"
+    # The package lists may be missing or old: then they are fetched and it is tried again, for all to see.
     # shellcheck disable=SC2086
-    if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/tmp/fathom-apt.$$ 2>&1; then
+    if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/dev/null 2>&1; then
         as_root apt-get update
         # shellcheck disable=SC2086
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
     fi
-    rm -f /tmp/fathom-apt.$$
 }
 
 # build PRESET configures and builds into build/PRESET, quietly unless it fails.
