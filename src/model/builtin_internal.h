@@ -15,6 +15,7 @@
 #include "core/buf.h"
 #include "core/str.h"
 #include "model/builtin.h"
+#include "text/evidence.h"
 
 #define READER_MAX_RESULTS 400
 #define READER_MAX_PAGES   100
@@ -79,6 +80,12 @@ void queries_finish(struct queries *queries);
 
 /* Appends the words of `text` that a search needs, joined by blanks, at most `max_words`. Returns how many. */
 size_t query_content_words(struct str text, size_t max_words, struct buf *out);
+
+/* What the question wants to be told, by the words it asks with. */
+enum answer_kind query_answer_kind(struct str question);
+
+/* The word behind "which" or "what", the sort of thing that is asked for; empty when there is none. */
+struct str query_answer_type(struct str question);
 
 /* Whether `text` has the words and names of the question: the share of them, 0 to 1. */
 double query_coverage(struct str question, struct str text);

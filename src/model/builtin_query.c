@@ -17,16 +17,18 @@
 static bool is_asking_word(struct str word)
 {
     static const char *const words[] = {
-        "what",   "which",    "who",     "whom",     "whose",  "when",  "where", "why",  "how",      "does",
-        "do",     "did",      "is",      "are",      "was",    "were",  "be",    "been", "the",      "a",
-        "an",     "of",       "in",      "on",       "to",     "for",   "and",   "or",   "by",       "with",
-        "at",     "from",     "as",      "that",     "this",   "these", "those", "it",   "its",      "if",
-        "can",    "could",    "will",    "would",    "should", "has",   "have",  "had",  "there",    "their",
-        "they",   "he",       "she",     "his",      "her",    "i",     "me",    "my",   "you",      "your",
-        "we",     "our",      "us",      "please",   "tell",   "give",  "name",  "find", "identify", "know",
-        "answer", "question", "explain", "describe", "many",   "much",  "may",   "into", "than",     "then",
-        "also",   "not",      "but",     "about",    "being",  "so",    "such",  "any",  "exactly",  "called",
-        "mean",   "means",    "make",    "makes",    "say",    "says",  "used",  "use",  "get",
+        "what",   "which",    "who",     "whom",     "whose",     "when",    "where",  "why",   "how",      "does",
+        "do",     "did",      "is",      "are",      "was",       "were",    "be",     "been",  "the",      "a",
+        "an",     "of",       "in",      "on",       "to",        "for",     "and",    "or",    "by",       "with",
+        "at",     "from",     "as",      "that",     "this",      "these",   "those",  "it",    "its",      "if",
+        "can",    "could",    "will",    "would",    "should",    "has",     "have",   "had",   "there",    "their",
+        "they",   "he",       "she",     "his",      "her",       "i",       "me",     "my",    "you",      "your",
+        "we",     "our",      "us",      "please",   "tell",      "give",    "name",   "find",  "identify", "know",
+        "answer", "question", "explain", "describe", "many",      "much",    "may",    "into",  "than",     "then",
+        "also",   "not",      "but",     "about",    "being",     "so",      "such",   "any",   "exactly",  "called",
+        "mean",   "means",    "make",    "makes",    "say",       "says",    "used",   "use",   "get",      "need",
+        "needs",  "let",      "lets",    "gives",    "given",     "tells",   "keep",   "keeps", "happens",  "happen",
+        "nobody", "somebody", "someone", "anybody",  "something", "between", "before",
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_equal_ascii_nocase(word, str_of(words[i])))
@@ -254,6 +256,63 @@ void queries_finish(struct queries *queries)
     for (size_t i = 0; i < queries->count; i++)
         free(queries->items[i]);
     *queries = (struct queries){0};
+}
+
+/* ---- what is asked for ---- */
+
+/* Whether one of the phrases, divided by '|', stands in the text as whole words; Chinese ones anywhere. */
+static bool has_phrase(struct str text, const char *phrases)
+{
+    struct str rest = str_of(phrases), phrase;
+    while (str_split_next(&rest, '|', &phrase)) {
+        for (size_t at = 0; (at = str_find_nocase(text, phrase, at)) != STR_NONE; at++) {
+            size_t end = at + phrase.len;
+            bool wide = (unsigned char)phrase.data[0] >= 0x80;
+            bool whole =
+                (at == 0 || !ascii_is_alnum(text.data[at - 1])) && (end == text.len || !ascii_is_alnum(text.data[end]));
+            if (wide || whole)
+                return true;
+        }
+    }
+    return false;
+}
+
+enum answer_kind query_answer_kind(struct str question)
+{
+    static const struct {
+        const char *phrases;
+        enum answer_kind kind;
+    } forms[] = {
+        {"version|since when|when|what year|which year|what date|which date|什么时候|何时|哪一年|哪年|いつ",
+         ANSWER_TIME},
+        {"how many|how much|how long|how large|how big|how far|how fast|how often|how old|how high|how deep|maximum|"
+         "minimum|at most|at least|longest|largest|smallest|what size|which size|default size|limit of|capacity|which "
+         "values|"
+         "what range|多少|几|多长|多大|多高|いくつ",
+         ANSWER_NUMBER},
+        {"which file|what file|which header|what header|which path|what path|which directory|what directory|where|"
+         "哪个文件|哪里",
+         ANSWER_FILE},
+        {"which|what|who|whom|谁|哪个|哪些|哪位|誰|どの", ANSWER_NAME},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (has_phrase(question, forms[i].phrases))
+            return forms[i].kind;
+    return ANSWER_ANY;
+}
+
+struct str query_answer_type(struct str question)
+{
+    static const char *const askers[] = {"which", "what"};
+    struct str rest = question, word;
+    while (next_word(&rest, &word)) {
+        bool asks = false;
+        for (size_t i = 0; i < sizeof askers / sizeof *askers; i++)
+            asks |= str_equal_ascii_nocase(word, str_of(askers[i]));
+        if (asks && next_word(&rest, &word))
+            return is_asking_word(word) ? (struct str){0} : word;
+    }
+    return (struct str){0};
 }
 
 /* ---- terms ---- */

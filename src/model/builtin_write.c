@@ -8,18 +8,21 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/utf8.h"
+#include "text/evidence.h"
 #include "text/markdown.h"
-#include "text/rank.h"
 
 #define MAX_SEARCHES    2
 #define MAX_VISITS      2
-#define PAGES_PER_VISIT 3
+#define PAGES_PER_VISIT 6
+#define QUESTION_WORDS  200
 #define MAX_SENTENCES   12  /* ranked */
 #define MAX_QUOTES      4   /* shown */
 #define WEAK_SCORE      0.6 /* of the best sentence's; below, a sentence is not shown */
 #define QUOTE_BYTES     700
-#define GOOD_COVERAGE   0.6 /* share of the question's words in the best sentences, from which on no more is read */
-#define ENOUGH_COVERAGE 0.25
+#define GOOD_COVERAGE   0.75 /* share of the question in the best sentences, from which on no more is read */
+#define ENOUGH_COVERAGE 0.45 /* below, nothing was found */
+#define SNIPPET_ENOUGH  0.25 /* the same where only snippets are known, which hold little but were picked for a query \
+                              */
 
 /* ---- writing ---- */
 
@@ -71,188 +74,120 @@ static void write_search(const struct queries *queries, const char *thought, str
 /* ---- what was found ---- */
 
 /* Sentences and where they come from: pages that were read, or what the searches showed of them. */
-struct source {
-    struct str url, title;
-    size_t from, to; /* in the collected text */
-};
-
 struct findings {
-    struct buf text;
-    struct source *sources;
+    struct buf *texts; /* of the sources, where they are not the reader's own */
+    struct evidence_source *sources;
+    struct str *urls;
     size_t n_sources;
-    struct ranked_sentence best[MAX_SENTENCES];
+    struct evidence best[MAX_SENTENCES];
     size_t n_best;
     double coverage;
 };
 
 static void findings_finish(struct findings *findings)
 {
-    buf_finish(&findings->text);
+    for (size_t i = 0; i < findings->n_sources; i++)
+        buf_finish(&findings->texts[i]);
+    free(findings->texts);
     free(findings->sources);
+    free(findings->urls);
 }
 
-static struct str title_of(const struct reader *reader, const struct reader_page *page)
+static const struct reader_result *result_of(const struct reader *reader, struct str url)
 {
-    if (page->title.len)
-        return page->title;
     for (size_t i = 0; i < reader->n_results; i++)
-        if (str_equal(reader->results[i].url, page->url))
-            return reader->results[i].title;
-    return page->url;
+        if (str_equal(reader->results[i].url, url))
+            return &reader->results[i];
+    return NULL;
 }
 
-static struct source *begin_source(struct findings *findings, struct str url, struct str title)
+static double best_weight(const struct reader *reader)
 {
-    struct source *source = &findings->sources[findings->n_sources++];
-    *source = (struct source){.url = url, .title = title, .from = findings->text.len};
-    return source;
+    double best = 0;
+    for (size_t i = 0; i < reader->n_results; i++)
+        best = reader->results[i].weight > best ? reader->results[i].weight : best;
+    return best;
 }
 
-/* Evidence without the lines that only say where a passage stands ("[Options > Output]") or that something is left out:
- * no sentence goes across them. */
+/* Evidence without the lines that only say that something is left out, and with those that say where a passage stands
+ * ("[Options > Output]") as the headings they are: no sentence goes across them. */
 static void add_evidence(struct buf *out, struct str evidence)
 {
     struct str rest = evidence, line;
+    bool in_code = false;
     while (str_split_next(&rest, '\n', &line)) {
         struct str bare = str_trim(line);
         bool place = str_starts_with(bare, STR("[")) && str_ends_with(bare, STR("]"));
-        if (!place && !str_equal(bare, STR("…")))
+        bool gap = str_equal(bare, STR("…"));
+        if (gap && in_code) { /* a passage that ends within code */
+            buf_add_text(out, "```\n");
+            in_code = false;
+        }
+        in_code ^= str_starts_with(bare, STR("```")) || str_starts_with(bare, STR(": ```"));
+        if (place && !in_code) {
+            buf_add_text(out, "\n# ");
+            buf_add(out, str_slice(bare, 1, bare.len - 1));
+        } else if (!gap) {
             buf_add(out, line);
+        }
         buf_add_char(out, '\n');
     }
 }
 
+static struct buf *begin_source(struct findings *findings, struct str url, struct str title, double trust)
+{
+    size_t index = findings->n_sources++;
+    findings->urls[index] = url;
+    findings->sources[index] = (struct evidence_source){.title = title, .trust = trust};
+    buf_init(&findings->texts[index], BUF_UNBOUNDED);
+    return &findings->texts[index];
+}
+
 static void collect_pages(const struct reader *reader, struct findings *findings)
 {
+    double best = best_weight(reader);
     for (size_t i = 0; i < reader->n_pages; i++) {
         const struct reader_page *page = &reader->pages[i];
-        struct source *source = begin_source(findings, page->url, title_of(reader, page));
-        add_evidence(&findings->text, page->evidence.len ? page->evidence : page->summary);
-        buf_add_text(&findings->text, "\n\n");
-        source->to = findings->text.len;
+        const struct reader_result *result = result_of(reader, page->url);
+        struct str title = page->title.len ? page->title : result ? result->title : page->url;
+        double trust = result && best > 0 ? result->weight / best : 0;
+        struct buf *text = begin_source(findings, page->url, title, trust);
+        add_evidence(text, page->evidence.len ? page->evidence : page->summary);
     }
 }
 
 static void collect_snippets(const struct reader *reader, struct findings *findings)
 {
+    double best = best_weight(reader);
     for (size_t i = 0; i < reader->n_results; i++) {
         const struct reader_result *result = &reader->results[i];
-        struct source *source = begin_source(findings, result->url, result->title);
-        buf_add(&findings->text, result->snippet);
-        buf_add_text(&findings->text, "\n\n");
-        source->to = findings->text.len;
+        buf_add(begin_source(findings, result->url, result->title, result->weight / best), result->snippet);
     }
-}
-
-static const struct source *source_at(const struct findings *findings, size_t offset)
-{
-    for (size_t i = 0; i < findings->n_sources; i++)
-        if (offset >= findings->sources[i].from && offset < findings->sources[i].to)
-            return &findings->sources[i];
-    return NULL;
-}
-
-/* A bullet is no term, and a definition is none either. */
-static bool is_term(struct str term)
-{
-    bool word = false;
-    for (size_t i = 0; i < term.len; i++)
-        word |= ascii_is_alnum(term.data[i]);
-    return term.len < 80 && (word || term.len > 3) && !str_starts_with(term, STR(": "));
-}
-
-/* The term that a definition explains, for a sentence inside one ("term\n: text\n  more text"): without it the sentence
- * says nothing of what it is about. */
-static struct str defined_term(struct str text, size_t at)
-{
-    for (int lines = 0; lines < 40 && at > 0; lines++) {
-        size_t start = at;
-        while (start > 0 && text.data[start - 1] != '\n')
-            start--;
-        struct str line = str_slice(text, start, text.len);
-        if (str_starts_with(line, STR(": "))) {
-            size_t end = start ? start - 1 : 0, from = end;
-            while (from > 0 && text.data[from - 1] != '\n')
-                from--;
-            struct str term = str_trim(str_slice(text, from, end));
-            return is_term(term) ? term : (struct str){0};
-        }
-        if (start == 0 || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
-            return (struct str){0};
-        at = start - 1;
-    }
-    return (struct str){0};
-}
-
-/* Splits a sentence that begins with the term it defines; the term of one that stands further inside its definition is
- * looked for above it. Empty when there is none. */
-static struct str split_term(struct str text, const struct sentence *sentence, struct str *rest)
-{
-    *rest = str_slice(text, sentence->from, sentence->to);
-    size_t split = str_find(*rest, STR("\n: "), 0);
-    if (split != STR_NONE && split < 80) {
-        struct str term = str_trim(str_slice(*rest, 0, split));
-        *rest = str_slice(*rest, split + 3, rest->len);
-        return is_term(term) ? term : (struct str){0};
-    }
-    struct str term = defined_term(text, sentence->from);
-    if (str_starts_with(*rest, STR(": ")))
-        *rest = str_slice(*rest, 2, rest->len);
-    return term;
-}
-
-/* The names of the question that a page has in its title or address speak for its sentences. */
-static double favour(const struct reader *reader, const struct source *source)
-{
-    struct buf about;
-    buf_init(&about, BUF_UNBOUNDED);
-    buf_add(&about, source->title);
-    buf_add_char(&about, ' ');
-    buf_add(&about, source->url);
-    double covered = query_coverage(reader->question, buf_str(&about));
-    buf_finish(&about);
-    return 1 + covered;
-}
-
-static int by_score(const void *a, const void *b)
-{
-    const struct ranked_sentence *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score < y->score ? 1 : -1;
-    return x->sentence.from < y->sentence.from ? -1 : x->sentence.from > y->sentence.from;
 }
 
 /* Takes the best sentences of everything that was read; of what searches showed, when nothing was. */
-static void find_best(struct reader *reader, struct findings *findings)
+static void find_best(const struct reader *reader, struct findings *findings)
 {
     *findings = (struct findings){0};
-    buf_init(&findings->text, BUF_UNBOUNDED);
+    findings->texts = mem_calloc(READER_MAX_PAGES + READER_MAX_RESULTS, sizeof *findings->texts);
     findings->sources = mem_calloc(READER_MAX_PAGES + READER_MAX_RESULTS, sizeof *findings->sources);
+    findings->urls = mem_calloc(READER_MAX_PAGES + READER_MAX_RESULTS, sizeof *findings->urls);
     collect_pages(reader, findings);
     if (!findings->n_sources)
         collect_snippets(reader, findings);
-    struct str text = buf_str(&findings->text);
-    findings->n_best = rank_sentences(text, reader->question, findings->best, MAX_SENTENCES);
-    for (size_t i = 0; i < findings->n_best; i++) {
-        const struct source *source = source_at(findings, findings->best[i].sentence.from);
-        findings->best[i].score *= source ? favour(reader, source) : 0;
-        struct str quote, term = split_term(text, &findings->best[i].sentence, &quote);
-        if (term.len) /* a definition of what is asked about */
-            findings->best[i].score *= 1 + 0.8 * query_coverage(term, reader->question);
-    }
-    qsort(findings->best, findings->n_best, sizeof *findings->best, by_score);
-    struct buf words;
-    buf_init(&words, BUF_UNBOUNDED);
-    for (size_t i = 0; i < findings->n_best && i < 3; i++) {
-        const struct source *source = source_at(findings, findings->best[i].sentence.from);
-        if (source)
-            buf_add(&words, source->title);
-        buf_add_char(&words, ' ');
-        buf_add(&words, str_slice(text, findings->best[i].sentence.from, findings->best[i].sentence.to));
-        buf_add_char(&words, '\n');
-    }
-    findings->coverage = query_coverage(reader->question, buf_str(&words));
-    buf_finish(&words);
+    for (size_t i = 0; i < findings->n_sources; i++)
+        findings->sources[i].text = buf_str(&findings->texts[i]);
+    struct buf terms;
+    buf_init(&terms, BUF_UNBOUNDED);
+    query_content_words(reader->question, QUESTION_WORDS, &terms);
+    struct evidence_query query = {.terms = buf_str(&terms),
+                                   .type = query_answer_type(reader->question),
+                                   .kind = query_answer_kind(reader->question)};
+    findings->n_best = evidence_find(findings->sources, findings->n_sources, &query, findings->best, MAX_SENTENCES);
+    for (size_t i = 0; i < findings->n_best && i < MAX_QUOTES; i++)
+        if (findings->best[i].coverage > findings->coverage)
+            findings->coverage = findings->best[i].coverage;
+    buf_finish(&terms);
 }
 
 /* ---- visiting ---- */
@@ -322,60 +257,32 @@ static bool write_visit(const struct reader *reader, struct buf *out)
 
 /* ---- answering ---- */
 
-static void add_sentence(struct buf *out, struct str text, const struct sentence *sentence)
+static void add_quote(struct buf *out, const struct evidence *evidence)
 {
     struct buf line;
     buf_init(&line, QUOTE_BYTES);
-    struct str quote, term = split_term(text, sentence, &quote);
     bool fits = true;
-    if (term.len)
-        fits = markdown_to_line(term, &line) == STATUS_OK && buf_append_str(&line, STR(": ")) == STATUS_OK;
-    fits = fits && markdown_to_line(quote, &line) == STATUS_OK;
+    if (evidence->term.len)
+        fits = markdown_to_line(evidence->term, &line) == STATUS_OK && buf_append_str(&line, STR(": ")) == STATUS_OK;
+    fits = fits && markdown_to_line(evidence->quote, &line) == STATUS_OK;
     add_quoted(out, buf_str(&line));
     if (!fits)
         buf_add_text(out, " …");
     buf_finish(&line);
 }
 
-/* Whether a sentence says what one that is shown says, or is a line of a program. */
-static bool is_idle(const struct findings *findings, struct str quote, const size_t *shown, size_t n_shown)
+/* Writes the sentences, each with the link of its page. */
+static void write_quotes(const struct findings *findings, struct buf *out)
 {
-    struct str text = buf_str(&findings->text), words = quote;
-    size_t blanks = 0;
-    for (size_t at = 0; (at = str_find_char(words, ' ', at)) != STR_NONE; at++)
-        blanks++;
-    bool spaced = quote.len > 0 && (unsigned char)quote.data[0] < 0x80;
-    bool ended = quote.len > 0 && strchr(".!?:)\"'", quote.data[quote.len - 1]);
-    if (str_ends_with(quote, STR(";")) || str_ends_with(quote, STR("{")) || (spaced && blanks < (ended ? 2 : 6)))
-        return true;
-    for (size_t i = 0; i < n_shown; i++) {
-        const struct sentence *other = &findings->best[shown[i]].sentence;
-        struct str earlier = str_slice(text, other->from, other->to);
-        if (str_find(earlier, quote, 0) != STR_NONE || str_find(quote, earlier, 0) != STR_NONE)
-            return true;
-    }
-    return false;
-}
-
-/* Writes the sentences, each with the link of its page. Returns how many. */
-static size_t write_quotes(const struct findings *findings, struct buf *out)
-{
-    struct str text = buf_str(&findings->text);
-    size_t shown[MAX_QUOTES], n_shown = 0;
-    for (size_t i = 0; i < findings->n_best && n_shown < MAX_QUOTES; i++) {
-        const struct ranked_sentence *ranked = &findings->best[i];
-        const struct source *source = source_at(findings, ranked->sentence.from);
-        struct str quote = str_slice(text, ranked->sentence.from, ranked->sentence.to);
-        bool weak = n_shown && ranked->score < findings->best[shown[0]].score * WEAK_SCORE;
-        if (!source || weak || is_idle(findings, quote, shown, n_shown))
-            continue;
-        add_sentence(out, text, &ranked->sentence);
+    for (size_t i = 0; i < findings->n_best && i < MAX_QUOTES; i++) {
+        const struct evidence *evidence = &findings->best[i];
+        if (evidence->score < findings->best[0].score * WEAK_SCORE)
+            break;
+        add_quote(out, evidence);
         buf_add_text(out, " (");
-        add_quoted(out, source->url);
+        add_quoted(out, findings->urls[evidence->source]);
         buf_add_text(out, ")\n\n");
-        shown[n_shown++] = i;
     }
-    return n_shown;
 }
 
 static void write_nothing(const struct reader *reader, struct buf *out)
@@ -397,19 +304,23 @@ static void write_nothing(const struct reader *reader, struct buf *out)
     }
 }
 
-static void write_answer(const struct reader *reader, struct findings *findings, struct buf *out)
+static void write_answer(const struct reader *reader, const struct findings *findings, struct buf *out)
 {
-    bool found = findings->n_best > 0 && findings->coverage >= ENOUGH_COVERAGE;
+    double enough = reader->n_pages ? ENOUGH_COVERAGE : SNIPPET_ENOUGH;
+    bool found = findings->n_best > 0 && findings->coverage >= enough;
     buf_add_text(out, "<think>\nThis is the built-in extractive reader; no language model is at work. ");
     if (found)
         buf_addf(
             out,
-            "Of %zu pages read and %zu results listed, the sentences that share most with the question are quoted.",
-            reader->n_pages, reader->n_results);
+            "Of %zu pages read and %zu results listed, the sentences that share most with the question are quoted; "
+            "they and what they stand in hold %.0f of 100 parts of it.",
+            reader->n_pages, reader->n_results, 100 * findings->coverage);
     else
-        buf_add_text(out, "Nothing that was found bears on the question.");
+        buf_addf(out, "Nothing that was found bears on the question: the best sentence holds %.0f of 100 parts of it.",
+                 100 * findings->coverage);
     buf_add_text(out, "\n</think>\n<answer>\n");
-    if (found && write_quotes(findings, out) > 0) {
+    if (found) {
+        write_quotes(findings, out);
         buf_add_text(out, "Quoted word for word by the built-in extractive reader, without a language model.");
     } else {
         write_nothing(reader, out);

@@ -145,6 +145,18 @@ static void find_purpose(struct str markdown, struct buf *out)
     buf_finish(&section);
 }
 
+/* The page without its running header and footer, which are tables to mandoc. */
+static struct str without_running_lines(struct str html)
+{
+    const struct str head = STR("<table class=\"head\">"), foot = STR("<table class=\"foot\">");
+    size_t end = str_find(html, STR("</table>"), 0), last = STR_NONE;
+    if (str_starts_with(html, head) && end != STR_NONE)
+        html = str_slice(html, end + strlen("</table>"), html.len);
+    for (size_t at = 0; (at = str_find(html, foot, at)) != STR_NONE; at++)
+        last = at;
+    return str_slice(html, 0, last);
+}
+
 enum status man_read(struct str text, const struct reader_source *source, struct reader_text *out, struct error *error)
 {
     struct buf kept, html = {0}, purpose;
@@ -160,7 +172,7 @@ enum status man_read(struct str text, const struct reader_source *source, struct
     struct html_options options = {
         .whole_page = true, .drop_links = true, .max_input_bytes = 4 * max_bytes, .max_text_bytes = max_bytes};
     if (status == STATUS_OK)
-        status = html_to_markdown(buf_str(&html), &options, &page, error);
+        status = html_to_markdown(without_running_lines(buf_str(&html)), &options, &page, error);
     if (status == STATUS_OK && !str_trim(buf_str(&page.markdown)).len)
         status = error_set(error, STATUS_SYNTAX, "mandoc found no text in the manual page");
     if (status == STATUS_OK) {

@@ -185,8 +185,11 @@ static size_t underline_level(struct str text, size_t from)
     return line.data[0] == '=' ? 1 : 2;
 }
 
+/* A fence that opens a definition stands behind its mark (": ```"); the one that closes it does not. */
 static bool is_fence(struct str line)
 {
+    if (str_starts_with(line, STR(": ")))
+        line = str_slice(line, 2, line.len);
     return str_starts_with(line, STR("```")) || str_starts_with(line, STR("~~~"));
 }
 

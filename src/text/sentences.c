@@ -33,8 +33,11 @@ static size_t heading_mark(struct str line)
     return i && i <= 6 && i < line.len && line.data[i] == ' ' ? i + 1 : 0;
 }
 
+/* A fence that opens a definition stands behind its mark (": ```"); the one that closes it does not. */
 static bool is_fence(struct str line)
 {
+    if (str_starts_with(line, STR(": ")))
+        line = str_slice(line, 2, line.len);
     return str_starts_with(line, STR("```")) || str_starts_with(line, STR("~~~"));
 }
 
