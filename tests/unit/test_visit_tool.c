@@ -420,7 +420,7 @@ static void visit_tool__delivers_before_the_deadline(void **state)
     (void)state;
     struct tool_world world;
     start_extractive(&world);
-    world.timeout_ms = 500;
+    world.timeout_ms = 3000;
     const char *text = tool_world_call(&world, "{\"url\": [\"%s/a\", \"%s/hang\"], \"goal\": \"lighthouse built\"}",
                                        world.base, world.base);
     assert_int_equal(world.status, OUTCOME_OK);
@@ -436,7 +436,7 @@ static void visit_tool__picks_when_the_model_is_too_slow(void **state)
     static const struct fake_reply replies[] = {{.text = "{\"evid", .end = FAKE_HOLD}};
     struct tool_world world;
     start(&world, "generic", (struct visit_options){0}, replies, 1);
-    world.timeout_ms = 600;
+    world.timeout_ms = 3000;
     const char *text = visit(&world, "/a");
     assert_int_equal(world.status, OUTCOME_OK);
     assert_holds(text, "Maria Oswin");
