@@ -40,9 +40,12 @@ static bool is_asking_word(struct str word)
 static size_t asking_phrase(struct str text)
 {
     static const char *const phrases[] = {
-        "是什么", "为什么", "什么时候", "什么",   "哪一个", "哪一", "哪个", "哪些", "哪里", "哪位",
-        "多少",   "怎么样", "怎么",     "如何",   "请问",   "是谁", "谁",   "是否", "几",   "吗",
-        "呢",     "请",     "何ですか", "ですか", "どの",   "だれ", "誰",   "무엇", "어떤"};
+        /* the longer before those they begin with */
+        "是什么时候", "什么时候", "是什么", "为什么", "什么",   "哪一个", "哪一年", "哪一",   "哪个",   "哪些",
+        "哪里",       "哪位",     "哪年",   "有多少", "多少",   "有多长", "有多大", "有多高", "有多远", "多长",
+        "多大",       "多高",     "多远",   "多久",   "怎么样", "怎么",   "如何",   "请问",   "是谁",   "谁",
+        "是否",       "是哪里",   "是哪",   "在哪里", "在哪",   "哪",     "几",     "吗",     "呢",     "请",
+        "的",         "何ですか", "ですか", "どの",   "だれ",   "誰",     "무엇",   "어떤"};
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
         if (str_starts_with(text, str_of(phrases[i])))
             return strlen(phrases[i]);

@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/utf8.h"
 #include "text/sentences.h"
 #include "text/words.h"
 
 #define MAX_TERMS     64
-#define MAX_CODE      300 /* bytes of a block of code that is shown as a whole */
-#define MAX_TERM      120 /* bytes of a term that is defined */
-#define FAMILY_PREFIX 5   /* letters that words of one family begin with */
+#define MAX_CODE      300  /* bytes of a block of code that is shown as a whole */
+#define MAX_TERM      120  /* bytes of a term that is defined */
+#define MAX_BACK      8000 /* bytes before a sentence in which the term it belongs to is looked for */
+#define MAX_UNITS     50000
+#define FAMILY_PREFIX 5 /* letters that words of one family begin with */
 #define PAIR_WINDOW   6
 
 /* How much a word counts that stands beside the sentence instead of in it. */
@@ -31,7 +34,7 @@ static const double kind_bonus[] = {
     [ANSWER_NUMBER] = 0.6, [ANSWER_TIME] = 0.6, [ANSWER_FILE] = 0.5, [ANSWER_NAME] = 0.1};
 static const double definition_bonus = 0.15;
 static const double subject_bonus = 0.4; /* for a text whose title begins with a word of the question */
-static const double trust_weight = 0.25;
+static const double trust_weight = 0.3;
 
 /* ---- the question's terms ---- */
 
@@ -137,9 +140,21 @@ static void repeat(float *value)
         *value += (float)(repetition_share * (1.6 - *value));
 }
 
+/* Whether the term is a character of a script without blanks, which texts give in pairs. */
+static bool is_lone_character(const struct term *term)
+{
+    size_t length;
+    return term->length > 1 && utf8_decode(str_make(term->text, term->length), &length) != UTF8_INVALID &&
+           length == term->length && length > 2;
+}
+
 /* Words with one stem longer than the stemmer sees: "interrupt", "interruption"; none of them much longer. */
 static bool is_family(const struct term *term, const struct word *word)
 {
+    if (is_lone_character(term))
+        return strstr(word->term, term->text) != NULL;
+    if (term->text[0] != word->term[0])
+        return false;
     size_t least = term->length < word->length ? term->length : word->length, common = 0;
     size_t most = term->length + word->length - least;
     while (common < least && term->text[common] == word->term[common])
@@ -167,7 +182,7 @@ static size_t credit_add(struct credit *credit, const struct terms *terms, struc
                 raise(&credit->has[i + 1], 1);
             if (same || compound || parts)
                 repeat(&credit->has[i]);
-            else if (!term->identifier && term->text[0] == word.term[0] && is_family(term, &word))
+            else if (!term->identifier && is_family(term, &word))
                 raise(&credit->has[i], family_share);
             if (!same || term->identifier)
                 continue;
@@ -226,14 +241,15 @@ static bool is_term(struct str term)
  * says nothing of what it is about. */
 static struct str defined_term(struct str text, size_t at)
 {
-    for (int lines = 0; lines < 40 && at > 0; lines++) {
+    size_t least = at > MAX_BACK ? at - MAX_BACK : 0;
+    for (int lines = 0; lines < 40 && at > least; lines++) {
         size_t start = at;
-        while (start > 0 && text.data[start - 1] != '\n')
+        while (start > least && text.data[start - 1] != '\n')
             start--;
         struct str line = str_slice(text, start, text.len);
         if (str_starts_with(line, STR(": "))) {
             size_t end = start ? start - 1 : 0, from = end;
-            while (from > 0 && text.data[from - 1] != '\n')
+            while (from > least && text.data[from - 1] != '\n')
                 from--;
             struct str term = str_trim(str_slice(text, from, end));
             if (term.len)
@@ -241,7 +257,7 @@ static struct str defined_term(struct str text, size_t at)
             at = from; /* one term may have several paragraphs with the mark of a definition */
             continue;
         }
-        if (start == 0 || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
+        if (start == least || !(str_starts_with(line, STR("  ")) || str_starts_with(line, STR("\n"))))
             return (struct str){0};
         at = start - 1;
     }
@@ -387,7 +403,7 @@ static void read_source(struct units *units, const struct terms *terms, const st
     bool has_pending = false;
     credit_add(&units->titles[index], terms, source->title);
     sentences_init(&iterator, source->text);
-    while (sentences_next(&iterator, &sentence)) {
+    while (units->count < MAX_UNITS && units->n_contexts < MAX_UNITS && sentences_next(&iterator, &sentence)) {
         struct str quote = str_slice(source->text, sentence.from, sentence.to);
         if (has_pending && sentence.kind == SENTENCE_CODE && continues_code(&pending, source->text, &sentence)) {
             pending.found.quote.len = (size_t)(quote.data + quote.len - pending.found.quote.data);

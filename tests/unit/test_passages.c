@@ -149,6 +149,8 @@ static void sentences__know_markdown(void **state)
                                                SENTENCE_TABLE_ROW, SENTENCE_CODE,      SENTENCE_PROSE};
     ASSERT_SENTENCES(text, "Head. Line", "Quoted one.", "Two.", "item.", "More", "first", "| a. | b |",
                      "int a; // x. y", "End.");
+    /* a fence that opens a definition */
+    ASSERT_SENTENCES("term\n: ```\n  code. x\n  ```\n\nProse. More.", "term", "code. x", "Prose.", "More.");
     struct sentences sentences;
     struct sentence sentence;
     sentences_init(&sentences, str_of(text));

@@ -157,6 +157,12 @@ static void reader__reads_manual_pages(void **state)
     if (!has_mandoc())
         skip();
     assert_reads(STR(page), "man1/frob.1", "", READER_MAN, "frob(1) - turn things around", "Force it");
+    struct reader_text text;
+    struct reader_source source = {.bytes = STR(page), .name = STR("man1/frob.1")};
+    assert_int_equal(reader_read(&source, &text, NULL), STATUS_OK);
+    assert_true(str_starts_with(buf_str(&text.markdown), STR("# NAME"))); /* no running header */
+    assert_int_equal(str_find(buf_str(&text.markdown), STR("| --- |"), 0), STR_NONE);
+    reader_text_finish(&text);
     struct buf packed = gzip(STR(".Dd January 1, 2024\n.Dt KNOB 3x\n.Os\n.Sh NAME\n.Nm knob\n.Nd a thing to turn\n"));
     assert_reads(buf_str(&packed), "knob.3x.gz", "", READER_MAN, "knob(3x) - a thing to turn", "NAME");
     buf_finish(&packed);
