@@ -285,22 +285,27 @@ enum answer_kind query_answer_kind(struct str question)
     static const struct {
         const char *phrases;
         enum answer_kind kind;
+        bool at_start; /* further on, the word joins two clauses: "what happens when …" */
     } forms[] = {
-        {"version|since when|when|what year|which year|what date|which date|什么时候|何时|哪一年|哪年|いつ",
-         ANSWER_TIME},
+        {"when", ANSWER_TIME, true},
+        {"where", ANSWER_FILE, true},
+        {"version|since when|what year|which year|what date|which date|什么时候|何时|哪一年|哪年|いつ", ANSWER_TIME,
+         false},
         {"how many|how much|how long|how large|how big|how far|how fast|how often|how old|how high|how deep|maximum|"
-         "minimum|at most|at least|longest|largest|smallest|what size|which size|default size|limit of|capacity|which "
-         "values|"
-         "what range|多少|几|多长|多大|多高|いくつ",
-         ANSWER_NUMBER},
-        {"which file|what file|which header|what header|which path|what path|which directory|what directory|where|"
+         "minimum|at most|at least|longest|largest|smallest|what size|which size|default size|limit of|capacity|"
+         "which values|what range|多少|几|多长|多大|多高|いくつ",
+         ANSWER_NUMBER, false},
+        {"which file|what file|which header|what header|which path|what path|which directory|what directory|"
          "哪个文件|哪里",
-         ANSWER_FILE},
-        {"which|what|who|whom|谁|哪个|哪些|哪位|誰|どの", ANSWER_NAME},
+         ANSWER_FILE, false},
+        {"which|what|who|whom|谁|哪个|哪些|哪位|誰|どの", ANSWER_NAME, false},
     };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (has_phrase(question, forms[i].phrases))
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        size_t length = strlen(forms[i].phrases);
+        struct str start = str_slice(question, 0, length + 1);
+        if (has_phrase(forms[i].at_start ? start : question, forms[i].phrases))
             return forms[i].kind;
+    }
     return ANSWER_ANY;
 }
 
