@@ -20,8 +20,7 @@
 #define WEAK_SCORE      0.6 /* of the best sentence's; below, a sentence is not shown */
 #define QUOTE_BYTES     700
 #define GOOD_COVERAGE   0.75 /* share of the question in the best sentences, from which on no more is read */
-#define SNIPPET_ENOUGH \
-    0.25 /* coverage that is enough where only snippets are known: they hold little but were picked */
+#define SNIPPET_ENOUGH  0.2  /* the coverage to answer with where only snippets are known, which hold little */
 
 /* ---- writing ---- */
 

@@ -1,201 +1,33 @@
-#include "text/evidence.h"
+#include "text/evidence_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/mem.h"
-#include "core/utf8.h"
 #include "text/sentences.h"
-#include "text/words.h"
 
-#define MAX_TERMS     64
-#define MAX_CODE      300  /* bytes of a block of code that is shown as a whole */
-#define MAX_TERM      120  /* bytes of a term that is defined */
-#define MAX_BACK      8000 /* bytes before a sentence in which the term it belongs to is looked for */
-#define MAX_UNITS     50000
-#define FAMILY_PREFIX 5 /* letters that words of one family begin with */
-#define PAIR_WINDOW   6
+#define MAX_CODE  300  /* bytes of a block of code that is shown as a whole */
+#define MAX_TERM  120  /* bytes of a term that is defined */
+#define MAX_BACK  8000 /* bytes before a sentence in which the term it belongs to is looked for */
+#define MAX_UNITS 50000
 
 /* How much a word counts that stands beside the sentence instead of in it. */
-static const double family_share = 0.6;
 static const double title_share = 0.7;
 static const double heading_share = 0.45;
 static const double definition_share = 0.4;
 static const double neighbour_share = 0.25;
-static const double repetition_share = 0.15; /* of a word that is there more than once */
-static const double term_share = 1.25;       /* of a word in the term that is defined */
-static const double type_weight = 0.5;       /* of the word behind "which": an answer gives an instance of it instead */
+static const double term_share = 1.25; /* of a word in the term that is defined */
+static const double type_weight = 0.5; /* of the word behind "which": an answer gives an instance of it instead */
 
-static const double rarity_power = 0.8; /* dampens how much more rare words count than others */
+static const double rarity_power = 0.9; /* dampens how much more rare words count than others */
 static const double pair_weight = 0.35;
-static const double length_share = 0.12;
+static const double length_share = 0.18;
 static const double kind_bonus[] = {
     [ANSWER_NUMBER] = 0.6, [ANSWER_TIME] = 0.6, [ANSWER_FILE] = 0.5, [ANSWER_NAME] = 0.1};
 static const double definition_bonus = 0.15;
 static const double subject_bonus = 0.4; /* for a text whose title begins with a word of the question */
-static const double trust_weight = 0.3;
-
-/* ---- the question's terms ---- */
-
-struct term {
-    char text[WORD_MAX_BYTES + 1];
-    size_t length;
-    bool identifier;                   /* the whole of one, in lower case; else a word of text/words.h */
-    char compound[WORD_MAX_BYTES + 1]; /* with the term behind it, written as one; empty for the last */
-};
-
-struct terms {
-    struct term items[MAX_TERMS];
-    size_t count;
-};
-
-/* For each term how much of it a text has, 0 to 1, and how near it stands to the next one. */
-struct credit {
-    float has[MAX_TERMS];
-    float near[MAX_TERMS];
-};
-
-static bool is_identifier_byte(char c)
-{
-    return ascii_is_alnum(c) || c == '_';
-}
-
-/* The identifier that a word is a part of. */
-static struct str identifier_around(struct str text, const struct word *word)
-{
-    size_t from = word->from, to = word->to;
-    while (from > 0 && is_identifier_byte(text.data[from - 1]))
-        from--;
-    while (to < text.len && is_identifier_byte(text.data[to]))
-        to++;
-    return str_slice(text, from, to);
-}
-
-static void lower_copy(struct str text, char *out)
-{
-    size_t length = text.len < WORD_MAX_BYTES ? text.len : WORD_MAX_BYTES;
-    for (size_t i = 0; i < length; i++)
-        out[i] = (char)(text.data[i] >= 'A' && text.data[i] <= 'Z' ? text.data[i] + 32 : text.data[i]);
-    out[length] = '\0';
-}
-
-static void join(const char *first, const char *second, char *out)
-{
-    size_t a = strlen(first), b = strlen(second);
-    out[0] = '\0';
-    if (a + b > WORD_MAX_BYTES || !ascii_is_alpha(first[0]) || !ascii_is_alpha(second[0]))
-        return;
-    memcpy(out, first, a);
-    memcpy(out + a, second, b + 1);
-    out[stem_english(out, a + b)] = '\0';
-}
-
-static void add_term(struct terms *terms, const char *text, bool identifier)
-{
-    for (size_t i = 0; i < terms->count; i++)
-        if (terms->items[i].identifier == identifier && strcmp(terms->items[i].text, text) == 0)
-            return;
-    if (terms->count == MAX_TERMS)
-        return;
-    struct term *term = &terms->items[terms->count++];
-    *term = (struct term){.length = strlen(text), .identifier = identifier};
-    memcpy(term->text, text, term->length + 1);
-}
-
-static void terms_init(struct terms *terms, struct str text)
-{
-    struct words words;
-    struct word word;
-    terms->count = 0;
-    words_init(&words, text);
-    while (words_next(&words, &word))
-        add_term(terms, word.term, false);
-    for (size_t i = 0; i + 1 < terms->count; i++)
-        join(terms->items[i].text, terms->items[i + 1].text, terms->items[i].compound);
-    words_init(&words, text);
-    while (words_next(&words, &word)) {
-        struct str whole = identifier_around(text, &word);
-        size_t end = (size_t)(whole.data - text.data) + whole.len;
-        bool called = end < text.len && text.data[end] == '(';
-        char lower[WORD_MAX_BYTES + 1];
-        lower_copy(whole, lower);
-        if (str_find_char(whole, '_', 0) != STR_NONE || (called && whole.len > 1))
-            add_term(terms, lower, true);
-    }
-}
-
-static void raise(float *value, double to)
-{
-    if (*value < to)
-        *value = (float)to;
-}
-
-/* A word once more. */
-static void repeat(float *value)
-{
-    if (*value < 1)
-        *value = 1;
-    else
-        *value += (float)(repetition_share * (1.6 - *value));
-}
-
-/* Whether the term is a character of a script without blanks, which texts give in pairs. */
-static bool is_lone_character(const struct term *term)
-{
-    size_t length;
-    return term->length > 1 && utf8_decode(str_make(term->text, term->length), &length) != UTF8_INVALID &&
-           length == term->length && length > 2;
-}
-
-/* Words with one stem longer than the stemmer sees: "interrupt", "interruption"; none of them much longer. */
-static bool is_family(const struct term *term, const struct word *word)
-{
-    if (is_lone_character(term))
-        return strstr(word->term, term->text) != NULL;
-    if (term->text[0] != word->term[0])
-        return false;
-    size_t least = term->length < word->length ? term->length : word->length, common = 0;
-    size_t most = term->length + word->length - least;
-    while (common < least && term->text[common] == word->term[common])
-        common++;
-    return common >= FAMILY_PREFIX && most - common <= 4 && 3 * common >= 2 * most;
-}
-
-/* Counts a text in. Returns its words. */
-static size_t credit_add(struct credit *credit, const struct terms *terms, struct str text)
-{
-    size_t last_at[MAX_TERMS] = {0}, position = 1;
-    char before[WORD_MAX_BYTES + 1] = "", joined[WORD_MAX_BYTES + 1], lower[WORD_MAX_BYTES + 1];
-    struct words words;
-    struct word word;
-    words_init(&words, text);
-    for (; words_next(&words, &word); position++) {
-        join(before, word.term, joined);
-        lower_copy(identifier_around(text, &word), lower);
-        for (size_t i = 0; i < terms->count; i++) {
-            const struct term *term = &terms->items[i];
-            bool same = strcmp(term->text, term->identifier ? lower : word.term) == 0;
-            bool compound = !term->identifier && joined[0] && strcmp(term->text, joined) == 0;
-            bool parts = term->compound[0] && strcmp(term->compound, word.term) == 0;
-            if (parts)
-                raise(&credit->has[i + 1], 1);
-            if (same || compound || parts)
-                repeat(&credit->has[i]);
-            else if (!term->identifier && is_family(term, &word))
-                raise(&credit->has[i], family_share);
-            if (!same || term->identifier)
-                continue;
-            last_at[i] = position;
-            if (i > 0 && last_at[i - 1] && position - last_at[i - 1] <= PAIR_WINDOW)
-                raise(&credit->near[i - 1], 1 / (double)(position - last_at[i - 1]));
-            if (i + 1 < terms->count && last_at[i + 1] && position - last_at[i + 1] <= PAIR_WINDOW)
-                raise(&credit->near[i], 0.7 / (double)(position - last_at[i + 1]));
-        }
-        memcpy(before, word.term, word.length + 1);
-    }
-    return position - 1;
-}
+static const double trust_weight = 0.2;
 
 /* ---- units ---- */
 
@@ -352,8 +184,8 @@ static struct credit *add_context(struct units *units)
 static void merge(struct credit *into, const struct credit *from, double share)
 {
     for (size_t i = 0; i < MAX_TERMS; i++) {
-        raise(&into->has[i], share * from->has[i]);
-        raise(&into->near[i], from->near[i]);
+        evidence_raise(&into->has[i], share * from->has[i]);
+        evidence_raise(&into->near[i], from->near[i]);
     }
 }
 
@@ -367,7 +199,8 @@ static void add_unit(struct units *units, const struct terms *terms, const struc
     const struct evidence *found = &unit->found;
     const struct unit *last = units->count > 1 ? unit - 1 : NULL;
     struct credit term = {0};
-    unit->length = credit_add(&term, terms, found->term) + credit_add(&unit->own, terms, found->quote);
+    unit->length =
+        evidence_credit_add(&term, terms, found->term) + evidence_credit_add(&unit->own, terms, found->quote);
     if (found->term.len) {
         bool goes_on = last && last->definition && last->found.term.data == found->term.data;
         struct credit *whole = goes_on ? last->definition : add_context(units);
@@ -381,7 +214,7 @@ static void add_unit(struct units *units, const struct terms *terms, const struc
 static const struct credit *add_heading(struct units *units, const struct terms *terms, struct str heading)
 {
     struct credit *credit = add_context(units);
-    credit_add(credit, terms, heading);
+    evidence_credit_add(credit, terms, heading);
     return credit;
 }
 
@@ -401,7 +234,7 @@ static void read_source(struct units *units, const struct terms *terms, const st
     struct unit pending = {0};
     size_t first = units->count;
     bool has_pending = false;
-    credit_add(&units->titles[index], terms, source->title);
+    evidence_credit_add(&units->titles[index], terms, source->title);
     sentences_init(&iterator, source->text);
     while (units->count < MAX_UNITS && units->n_contexts < MAX_UNITS && sentences_next(&iterator, &sentence)) {
         struct str quote = str_slice(source->text, sentence.from, sentence.to);
@@ -498,8 +331,8 @@ static bool is_subject(struct str title, struct str terms)
     struct str name = str_slice(title, 0, end);
     for (size_t at = 0; name.len && (at = str_find_nocase(terms, name, at)) != STR_NONE; at++) {
         size_t behind = at + name.len;
-        if ((at == 0 || !is_identifier_byte(terms.data[at - 1])) &&
-            (behind == terms.len || !is_identifier_byte(terms.data[behind])))
+        if ((at == 0 || !evidence_is_identifier_byte(terms.data[at - 1])) &&
+            (behind == terms.len || !evidence_is_identifier_byte(terms.data[behind])))
             return true;
     }
     return false;
@@ -558,11 +391,11 @@ size_t evidence_find(const struct evidence_source *sources, size_t n_sources, co
     struct terms *terms = mem_alloc(sizeof *terms);
     struct units units = {.titles = mem_calloc(n_sources + 1, sizeof *units.titles)};
     double weights[MAX_TERMS], words = 0;
-    terms_init(terms, query->terms);
+    evidence_terms_init(terms, query->terms);
     for (size_t i = 0; i < n_sources; i++)
         read_source(&units, terms, query, &sources[i], i);
     struct credit type = {0};
-    credit_add(&type, terms, query->type);
+    evidence_credit_add(&type, terms, query->type);
     weigh_terms(&units, terms, &type, weights);
     for (size_t i = 0; i < units.count; i++)
         words += (double)units.items[i].length;

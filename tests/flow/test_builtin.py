@@ -16,7 +16,7 @@ NOTHING = "No passage found"
 
 # Shares that must be reached on each half, a little below what is: pages cited, first sentence right, any sentence right,
 # and questions without an answer that are left without one.
-FLOORS = {"develop": (0.82, 0.45, 0.72, 0.8), "check": (0.64, 0.30, 0.58, 0.8)}
+FLOORS = {"develop": (0.82, 0.50, 0.75, 0.8), "check": (0.60, 0.36, 0.58, 0.8)}
 
 
 def pages_of_packages():
@@ -79,6 +79,9 @@ class ManualPages(FlowTest):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for row, prediction in zip(rows, pool.map(predict, rows)):
                 tallies[row["half"]].add(row, prediction)
+        done = self.expect(0, "ask", "Which flag makes open(2) fail when the file already exists?", "--no-config", "--model",
+                           "builtin", "--corpus", "man.db")
+        self.assertTrue(done.stdout.startswith("O_EXCL: Ensure that this call creates the file"), done.stdout)
         for half, tally in tallies.items():
             shares = tally.shares()
             print(f"{half}: page {shares[0]:.2f}, first {shares[1]:.2f}, anywhere {shares[2]:.2f}, "
