@@ -1,5 +1,6 @@
 #include "loop/child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,23 @@
 #define DRAIN_MS           1000
 #define DEFAULT_MAX_OUTPUT ((size_t)10 * 1024 * 1024)
 #define DEFAULT_MAX_ERRORS ((size_t)64 * 1024)
+#define DEFAULT_MAX_UNREAD ((size_t)1024 * 1024)
 
 enum { STDIN, STDOUT, STDERR, N_PIPES };
+
+/* Bytes on their way to stdin. */
+struct child_input {
+    uv_write_t write;
+    struct child *child;
+    size_t len;
+    char bytes[];
+};
 
 struct child {
     struct loop_pending pending;
     struct loop *loop;
     child_done_fn done;
+    child_bytes_fn on_output, on_errors;
     void *user;
 
     uv_process_t process;
@@ -28,9 +39,10 @@ struct child {
     bool running; /* the process exists and was not reaped */
     bool ended;   /* an end other than the process's own exit was decided: status and error are set */
 
-    struct loop_timer *timer; /* time-out, then the drain */
-    char *input;
-    uv_write_t write;
+    struct loop_timer *timer;  /* time-out, then the drain */
+    size_t unread, max_unread; /* of stdin */
+    bool close_input;          /* once nothing is unread */
+    size_t streamed, max_streamed;
     char *program;
     int64_t started_ms;
     struct child_result result;
@@ -47,7 +59,6 @@ static void release(void *user)
     child->done(child->user, &child->result);
     buf_finish(&child->result.output);
     buf_finish(&child->result.errors);
-    free(child->input);
     free(child->program);
     free(child);
 }
@@ -75,8 +86,11 @@ static void close_pipes(struct child *child)
  * and nobody else: the kernel hands numbers out in ascending order. */
 static void kill_group(const struct child *child)
 {
-    if (child->process.pid > 0)
-        kill(-child->process.pid, SIGKILL);
+    if (child->process.pid <= 0 || kill(-child->process.pid, SIGKILL) == 0 || errno != ESRCH)
+        return;
+    /* Where a filter kept it from leading a group (worker/confine.h) it is alone; who set the filter ends the rest. */
+    if (child->running)
+        kill(child->process.pid, SIGKILL);
 }
 
 static void end(struct child *child, enum status status, const char *what)
@@ -135,24 +149,100 @@ static bool append_capped(struct buf *buf, const char *bytes, size_t len)
     return buf_append(buf, bytes, taken) == STATUS_OK && taken == len;
 }
 
-static void output_came(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes)
+static void take_output(struct child *child, struct str bytes)
+{
+    bool fits;
+    if (child->on_output) {
+        size_t room = child->max_streamed - child->streamed;
+        fits = bytes.len <= room;
+        bytes = str_slice(bytes, 0, room);
+        child->streamed += bytes.len;
+        if (bytes.len > 0)
+            child->on_output(child->user, bytes);
+    } else {
+        fits = append_capped(&child->result.output, bytes.data, bytes.len);
+    }
+    if (!fits)
+        end(child, STATUS_TOO_BIG, "wrote more than it may");
+}
+
+static void output_came(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 {
     struct child *child = stream->data;
     bool is_output = stream == (uv_stream_t *)&child->pipes[STDOUT];
     if (count < 0) {
         close_pipe(child, is_output ? STDOUT : STDERR);
-    } else if (is_output && !child->ended) {
-        if (!append_capped(&child->result.output, bytes->base, (size_t)count))
-            end(child, STATUS_TOO_BIG, "wrote more than it may");
-    } else if (!is_output) {
-        append_capped(&child->result.errors, bytes->base, (size_t)count);
+        return;
     }
+    struct str bytes = str_make(buffer->base, (size_t)count);
+    if (bytes.len == 0)
+        return;
+    if (is_output && !child->ended)
+        take_output(child, bytes);
+    else if (!is_output && !child->on_errors)
+        append_capped(&child->result.errors, bytes.data, bytes.len);
+    else if (!is_output && !child->ended)
+        child->on_errors(child->user, bytes);
 }
 
 static void input_written(uv_write_t *write, int result)
 {
-    (void)result; /* a child need not read its input */
-    close_pipe(write->handle->data, STDIN);
+    struct child_input *input = CONTAINER_OF(write, struct child_input, write);
+    struct child *child = input->child;
+    child->unread -= input->len;
+    free(input);
+    if (result < 0 || (child->close_input && child->unread == 0)) /* a child need not read its input */
+        close_pipe(child, STDIN);
+}
+
+static void queue_input(struct child *child, struct str bytes)
+{
+    struct child_input *input = mem_alloc(sizeof *input + bytes.len);
+    input->child = child;
+    input->len = bytes.len;
+    memcpy(input->bytes, bytes.data, bytes.len);
+    uv_buf_t buffer = {.base = input->bytes, .len = bytes.len};
+    if (uv_write(&input->write, (uv_stream_t *)&child->pipes[STDIN], &buffer, 1, input_written) < 0) {
+        free(input);
+        close_pipe(child, STDIN);
+    } else {
+        child->unread += bytes.len;
+    }
+}
+
+enum status child_write(struct child *child, struct str bytes)
+{
+    if (!child->pipe_open[STDIN] || child->close_input || child->ended)
+        return STATUS_IO;
+    if (bytes.len == 0)
+        return STATUS_OK;
+    if (bytes.len > child->max_unread || child->unread > child->max_unread - bytes.len)
+        return STATUS_TOO_BIG;
+    queue_input(child, bytes);
+    return child->pipe_open[STDIN] ? STATUS_OK : STATUS_IO;
+}
+
+size_t child_unread(const struct child *child)
+{
+    return child->unread;
+}
+
+void child_close_input(struct child *child)
+{
+    child->close_input = true;
+    if (child->unread == 0)
+        close_pipe(child, STDIN);
+}
+
+void child_signal(struct child *child, int signal_number)
+{
+    if (child->running)
+        kill(-child->process.pid, signal_number);
+}
+
+int child_process_id(const struct child *child)
+{
+    return child->running ? child->process.pid : 0;
 }
 
 /* Makes one pipe; ours is kept in the child, theirs goes to *descriptor. */
@@ -184,18 +274,26 @@ static void keep_descriptors_out(void)
     uv_disable_stdio_inheritance();
 }
 
-static int spawn(struct child *child, const struct child_options *options)
+/* Fills `stdio`, which is indexed by the child's numbers; returns how many entries it has now, or an error of libuv. */
+static int place_descriptors(uv_stdio_container_t *stdio, const struct child_options *options)
 {
-    int theirs[N_PIPES] = {-1, -1, -1};
-    int result = 0;
-    for (int i = options->input.len > 0 ? STDIN : STDOUT; i < N_PIPES && result == 0; i++)
-        result = make_pipe(child, i, &theirs[i]);
-
-    uv_stdio_container_t stdio[N_PIPES];
-    for (int i = 0; i < N_PIPES; i++) {
-        stdio[i].flags = theirs[i] < 0 ? UV_IGNORE : UV_INHERIT_FD;
-        stdio[i].data.fd = theirs[i];
+    int count = N_PIPES;
+    for (size_t i = 0; i < options->n_descriptors; i++) {
+        const struct child_descriptor *descriptor = &options->descriptors[i];
+        if (descriptor->number < N_PIPES || descriptor->number > CHILD_MAX_DESCRIPTOR)
+            return UV_EINVAL;
+        for (; count <= descriptor->number; count++)
+            stdio[count] = (uv_stdio_container_t){.flags = UV_IGNORE};
+        stdio[descriptor->number] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = descriptor->ours};
     }
+    return count;
+}
+
+static int spawn_with(struct child *child, const struct child_options *options, uv_stdio_container_t *stdio)
+{
+    int count = place_descriptors(stdio, options);
+    if (count < 0)
+        return count;
     char **arguments, **environment; /* libuv does not write to them */
     memcpy(&arguments, &options->argv, sizeof arguments);
     memcpy(&environment, &options->environment, sizeof environment);
@@ -206,18 +304,38 @@ static int spawn(struct child *child, const struct child_options *options)
         .env = environment,
         .cwd = options->directory,
         .flags = UV_PROCESS_DETACHED,
-        .stdio_count = N_PIPES,
+        .stdio_count = count,
         .stdio = stdio,
     };
-    if (result == 0) {
-        keep_descriptors_out();
-        result = uv_spawn(&child->loop->uv, &child->process, &how);
-        child->process.data = child;
-        child->holds++;
-        child->running = result == 0;
-        if (result < 0)
-            uv_close((uv_handle_t *)&child->process, handle_closed);
+    if (options->user > 0) {
+        how.flags |= UV_PROCESS_SETUID | UV_PROCESS_SETGID;
+        how.uid = (uv_uid_t)options->user;
+        how.gid = (uv_gid_t)options->user;
     }
+    keep_descriptors_out();
+    int result = uv_spawn(&child->loop->uv, &child->process, &how);
+    child->process.data = child;
+    child->holds++;
+    child->running = result == 0;
+    if (result < 0)
+        uv_close((uv_handle_t *)&child->process, handle_closed);
+    return result;
+}
+
+static int spawn(struct child *child, const struct child_options *options)
+{
+    int theirs[N_PIPES] = {-1, -1, -1};
+    int result = 0;
+    for (int i = options->input.len > 0 || options->keep_input ? STDIN : STDOUT; i < N_PIPES && result == 0; i++)
+        result = make_pipe(child, i, &theirs[i]);
+
+    uv_stdio_container_t stdio[CHILD_MAX_DESCRIPTOR + 1];
+    for (int i = 0; i < N_PIPES; i++) {
+        stdio[i].flags = theirs[i] < 0 ? UV_IGNORE : UV_INHERIT_FD;
+        stdio[i].data.fd = theirs[i];
+    }
+    if (result == 0)
+        result = spawn_with(child, options, stdio);
     for (int i = 0; i < N_PIPES; i++)
         if (theirs[i] >= 0)
             close(theirs[i]);
@@ -228,12 +346,8 @@ static void start_io(struct child *child, struct str input)
 {
     uv_read_start((uv_stream_t *)&child->pipes[STDOUT], lend_scratch, output_came);
     uv_read_start((uv_stream_t *)&child->pipes[STDERR], lend_scratch, output_came);
-    if (input.len == 0)
-        return;
-    child->input = str_dup(input);
-    uv_buf_t bytes = {.base = child->input, .len = input.len};
-    if (uv_write(&child->write, (uv_stream_t *)&child->pipes[STDIN], &bytes, 1, input_written) < 0)
-        close_pipe(child, STDIN);
+    if (input.len > 0)
+        queue_input(child, input);
 }
 
 static void cancel_pending(struct loop_pending *pending)
@@ -247,6 +361,11 @@ struct child *child_start(struct loop *loop, const struct child_options *options
     child->loop = loop;
     child->done = done;
     child->user = user;
+    child->on_output = options->on_output;
+    child->on_errors = options->on_errors;
+    child->max_streamed = options->max_output ? options->max_output : SIZE_MAX;
+    child->max_unread = options->max_unread ? options->max_unread : DEFAULT_MAX_UNREAD;
+    child->close_input = !options->keep_input;
     child->program = mem_strdup(options->argv[0]);
     child->timer = loop_timer_create(loop, time_over, child);
     child->started_ms = loop_now_ms(loop);
