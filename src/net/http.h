@@ -78,6 +78,11 @@ typedef void (*http_data_fn)(void *user, struct str data);
  * user and password. STATUS_OK, or the status and error that the request shall end with. */
 typedef enum status (*http_check_fn)(void *user, const char *url, struct error *error);
 
+/* How many bytes of body this response may have, given its head (as in http_headers_fn); more than max_body is
+ * max_body.
+ */
+typedef size_t (*http_max_body_fn)(void *user, const struct http_response *head);
+
 typedef void (*http_done_fn)(void *user, struct http_response *response);
 
 struct http_options {
@@ -96,6 +101,8 @@ struct http_options {
     size_t max_body;               /* most bytes of decoded body, collected or streamed; 0: HTTP_DEFAULT_MAX_BODY */
     int max_redirects;             /* guarded traffic only; 0: none is followed */
     bool accept_encoding;          /* offer the content encodings that can be decoded */
+
+    http_max_body_fn max_body_of; /* NULL: max_body for every response */
 
     http_check_fn check;        /* NULL: no further check */
     http_headers_fn on_headers; /* NULL: as if it returned on_data != NULL */
@@ -126,7 +133,10 @@ struct http_response {
     struct buf body;    /* decoded; what came before a failure, too. Empty when it was streamed */
     uint64_t received;  /* decoded bytes of body, collected or streamed */
     const char *effective_url; /* of the last hop, without user and password */
-    int redirects;             /* hops that were followed */
+    const char *addresses; /* numeric, of the peers of all hops, separated by blanks: what the guard let through (with
+                              a proxy, all that it may have connected to). Empty when no connection stood, or when
+                              there are too many to list */
+    int redirects;         /* hops that were followed */
     struct http_timing timing;
     struct http_request *request; /* for http_response_header */
 };
@@ -143,6 +153,10 @@ void http_request_cancel(struct http_request *request);
 /* A header of the last response, by its name in any case: the first of several, or NULL. Trailing and leading blanks
  * are cut. Borrowed until the callback returns. */
 const char *http_response_header(const struct http_response *response, const char *name);
+
+/* All values of a header that came several times, joined by ", " (RFC 9110, 5.3); the first hundred. A fresh string, or
+ * NULL when there is none. */
+char *http_response_header_list(const struct http_response *response, const char *name);
 
 /* How many requests are under way, for both kinds of traffic together. */
 size_t http_client_in_flight(const struct http_client *client);

@@ -75,6 +75,7 @@ struct http_request {
     int max_redirects;
     bool guarded, accept_encoding;
     http_check_fn check;
+    http_max_body_fn max_body_of;
     http_headers_fn on_headers;
     http_data_fn on_data;
     http_done_fn done;
@@ -102,6 +103,7 @@ struct http_request {
     char curl_message[CURL_ERROR_SIZE];
 
     char *effective_url;
+    struct buf addresses;
     struct http_response response; /* once its status is not STATUS_OK, the outcome is decided */
 };
 
@@ -126,6 +128,9 @@ void http_transfer_prepare(struct http_request *request, const char *host);
 
 /* The hop has come to `phase` now. */
 void http_transfer_enter(struct http_request *request, enum http_phase phase);
+
+/* Notes an address that the guard let through for this hop. */
+void http_transfer_note_address(struct http_request *request, const char *numeric);
 
 /* The callback of request->timer. */
 void http_transfer_check_deadline(void *request);

@@ -33,6 +33,22 @@ const char *http_response_header(const struct http_response *response, const cha
     return http_outcome_header(response->request, name);
 }
 
+char *http_response_header_list(const struct http_response *response, const char *name)
+{
+    struct http_request *request = response->request;
+    struct curl_header *header = NULL;
+    struct buf list;
+    if (!request || !request->easy)
+        return NULL;
+    buf_init(&list, BUF_UNBOUNDED); /* the head as a whole is capped */
+    for (size_t i = 0; i < 100; i++) {
+        if (curl_easy_header(request->easy, name, i, CURLH_HEADER, -1, &header) != CURLHE_OK)
+            break;
+        buf_addf(&list, "%s%s", i > 0 ? ", " : "", header->value);
+    }
+    return header ? buf_take(&list) : NULL;
+}
+
 /* ---- in words ---- */
 
 static enum status say(struct http_request *request, enum status status, const char *what)

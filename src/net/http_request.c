@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,8 @@
 #include "net/guard.h"
 #include "net/http_internal.h"
 #include "net/url.h"
+
+#define MAX_ADDRESS_BYTES ((size_t)2048) /* of all peers; ten redirects need a quarter */
 
 /* ---- one hop ---- */
 
@@ -27,8 +30,13 @@ static void resolved(void *user, const struct addrinfo *addresses)
     struct http_request *request = user;
     request->resolve = NULL;
     bool allowed = true;
-    for (const struct addrinfo *each = addresses; each; each = each->ai_next)
-        allowed = allowed && guard_address_allowed(request->client->guard, each->ai_addr);
+    for (const struct addrinfo *each = addresses; each; each = each->ai_next) {
+        char numeric[INET6_ADDRSTRLEN + 20];
+        allowed = allowed && guard_address_allowed(request->client->guard, each->ai_addr) &&
+                  getnameinfo(each->ai_addr, each->ai_addrlen, numeric, sizeof numeric, NULL, 0, NI_NUMERICHOST) == 0;
+        if (allowed)
+            http_transfer_note_address(request, numeric);
+    }
     if (request->queued)
         return;
     if (addresses && allowed) {
@@ -180,6 +188,7 @@ static void finish(struct http_request *request)
     request->response.timing.total_ms = loop_now_ms(request->client->loop) - request->started_ms;
     request->queued = true; /* so that a cancel inside done changes nothing */
     unlink_request(request);
+    request->response.addresses = request->addresses.data ? request->addresses.data : "";
     request->done(request->user, &request->response);
 
     loop_timer_destroy(request->timer);
@@ -187,6 +196,7 @@ static void finish(struct http_request *request)
     curl_slist_free_all(request->headers);
     buf_finish(&request->response.body);
     buf_finish(&request->body);
+    buf_finish(&request->addresses);
     free(request->url);
     free(request->target);
     free(request->method);
@@ -299,6 +309,7 @@ struct http_request *http_request_start(struct http_client *client, const struct
         .guarded = options->traffic == HTTP_GUARDED,
         .accept_encoding = options->accept_encoding,
         .check = options->check,
+        .max_body_of = options->max_body_of,
         .on_headers = options->on_headers,
         .on_data = options->on_data,
         .done = done,
@@ -312,6 +323,7 @@ struct http_request *http_request_start(struct http_client *client, const struct
     response->effective_url = request->effective_url;
     response->timing.first_byte_ms = -1;
     buf_init(&response->body, options->max_body ? options->max_body : HTTP_DEFAULT_MAX_BODY);
+    buf_init(&request->addresses, MAX_ADDRESS_BYTES);
     take_body(request, options);
     response->status = take_headers(request, options, &response->error);
 

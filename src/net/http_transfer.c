@@ -84,6 +84,21 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return opened;
 }
 
+void http_transfer_note_address(struct http_request *request, const char *numeric)
+{
+    struct buf *list = &request->addresses;
+    struct str last =
+        str_slice(buf_str(list), str_rfind_char(buf_str(list), ' ') + 1, list->len); /* STR_NONE + 1 is 0 */
+    if (str_equal(last, str_of(numeric)))
+        return;
+    bool fits = (list->len == 0 || buf_append_char(list, ' ') == STATUS_OK) &&
+                buf_append_str(list, str_of(numeric)) == STATUS_OK;
+    if (!fits) { /* an incomplete list would say too much */
+        buf_truncate(list, 0);
+        list->cap = 0;
+    }
+}
+
 /* Comes before each request is sent, also on a connection that is used again. */
 static int before_sending(void *user, char *remote, char *local, int remote_port, int local_port)
 {
@@ -95,6 +110,8 @@ static int before_sending(void *user, char *remote, char *local, int remote_port
         request->refused = true;
         return CURL_PREREQFUNC_ABORT;
     }
+    if (!request->client->proxy || !request->guarded)
+        http_transfer_note_address(request, remote);
     http_transfer_enter(request, PHASE_WAITING);
     return CURL_PREREQFUNC_OK;
 }
@@ -139,6 +156,11 @@ static void head_came(struct http_request *request)
     request->redirected = is_redirect(request->response.code) && http_outcome_header(request, "location");
     if (request->redirected)
         return;
+    if (request->max_body_of) {
+        size_t most = request->max_body_of(request->user, &request->response);
+        if (most < request->response.body.cap)
+            request->response.body.cap = most;
+    }
     request->streaming = request->on_data;
     if (request->on_headers)
         request->streaming = request->on_headers(request->user, &request->response) && request->on_data;

@@ -42,6 +42,17 @@ enum status url_join(struct str base, struct str reference, char **out, struct e
  * STATUS_INVALID. */
 enum status url_canonical(struct str text, char **out, struct error *error) STATUS_CHECKED;
 
+/* Which page an address means, for telling whether two lists hold the same one: "example.org/a?id=1". That is
+ * url_canonical without
+ *     the scheme              http and https count as one
+ *     "www.", "m.", "mobile.", "amp." before a host, "en.m.wikipedia.org" for "en.wikipedia.org"
+ *     parameters that track   utm_…, gclid, fbclid, msclkid, mc_cid, ref_src and the like
+ *     AMP                     "/amp", ".amp.html", "?amp=1", and the roads over google.com/amp/ and cdn.ampproject.org
+ *     slashes at the end of the path
+ * It is a key, not an address to fetch: the parameters that are left stay in their order, and servers may tell apart
+ * what is one here. A text that is no http or https URL gives itself, trimmed. Never NULL. */
+char *url_identity(struct str text);
+
 /* Without user and password, else as it is spelled; for messages and logs. A text that is no URL gives "(not a
  * URL)". */
 char *url_without_credentials(struct str text);
