@@ -31,16 +31,22 @@ static htmlDocPtr parse(struct str tamed)
     return document;
 }
 
+static bool is_canceled(const struct html_options *options)
+{
+    return options->cancel && atomic_load_explicit(options->cancel, memory_order_relaxed);
+}
+
 static void convert(htmlDocPtr document, struct str json_ld, const struct html_options *options, struct html_page *out)
 {
     xmlNode *root = xmlDocGetRootElement(document);
-    if (!root)
+    if (!root || is_canceled(options))
         return;
     char *base = html_base(root, options->base_url);
     html_read_meta(root, json_ld, str_of(base), out);
     struct node_info *infos;
     xmlNode *main = html_find_main(root, options->whole_page, &infos);
-    out->truncated = !html_write(main, str_of(base), options->drop_links, &out->markdown);
+    if (!is_canceled(options))
+        out->truncated = !html_write(main, str_of(base), options->drop_links, &out->markdown);
     free(infos);
     free(base);
 }
@@ -60,7 +66,7 @@ enum status html_to_markdown(struct str html, const struct html_options *options
         html = buf_str(&valid);
     html_tame(html, &tamed, &json_ld);
     buf_finish(&valid);
-    htmlDocPtr document = parse(buf_str(&tamed));
+    htmlDocPtr document = is_canceled(&chosen) ? NULL : parse(buf_str(&tamed));
     buf_finish(&tamed);
     struct html_page page = {0};
     buf_init(&page.markdown, chosen.max_text_bytes ? chosen.max_text_bytes : DEFAULT_CAP);
@@ -69,6 +75,10 @@ enum status html_to_markdown(struct str html, const struct html_options *options
         xmlFreeDoc(document);
     }
     buf_finish(&json_ld);
+    if (is_canceled(&chosen)) {
+        html_page_finish(&page);
+        return error_set(error, STATUS_CANCELED, "the conversion was stopped");
+    }
     *out = page;
     return STATUS_OK;
 }

@@ -13,6 +13,8 @@
 #ifndef FATHOM_TEXT_HTML_H
 #define FATHOM_TEXT_HTML_H
 
+#include <stdatomic.h>
+
 #include "core/buf.h"
 #include "core/status.h"
 #include "core/str.h"
@@ -22,8 +24,9 @@ struct html_options {
         base_url;    /* the page's address, against which links are resolved; empty: links stay as they are written */
     bool whole_page; /* everything visible, navigation and footers too, not the main part alone */
     bool drop_links; /* write the text of links without their addresses, and no images */
-    size_t max_input_bytes; /* more than this is STATUS_TOO_BIG; 0 means 32 MiB */
-    size_t max_text_bytes;  /* the Markdown is cut here, at a character; 0 means 32 MiB */
+    size_t max_input_bytes;    /* more than this is STATUS_TOO_BIG; 0 means 32 MiB */
+    size_t max_text_bytes;     /* the Markdown is cut here, at a character; 0 means 32 MiB */
+    const atomic_bool *cancel; /* looked at between the steps; NULL: nobody stops it */
 };
 
 /* All strings are NUL-terminated UTF-8 owned by the page, and NULL where the page does not say. */
@@ -42,8 +45,9 @@ struct html_page {
 /* Converts `html`, which must be UTF-8 (text/charset.h makes it so; invalid bytes become U+FFFD, NULs go). `options`
  * may be NULL for the defaults. On success `out` is to be given to html_page_finish.
  *
- * Anything else than markup is taken for text, so the only failure is
- * STATUS_TOO_BIG   the input is larger than its cap */
+ * Anything else than markup is taken for text, so the only failures are
+ * STATUS_TOO_BIG    the input is larger than its cap
+ * STATUS_CANCELED   it was stopped */
 enum status html_to_markdown(struct str html, const struct html_options *options, struct html_page *out,
                              struct error *error) STATUS_CHECKED;
 

@@ -68,7 +68,8 @@ static bool ends_cvc(const struct stem *s, size_t length)
 static bool ends_in(const struct stem *s, const char *suffix, size_t *rest)
 {
     size_t n = strlen(suffix);
-    if (n >= s->length || memcmp(s->word + s->length - n, suffix, n) != 0)
+    /* Of the many that are tried most differ in the last letter. */
+    if (n >= s->length || s->word[s->length - 1] != suffix[n - 1] || memcmp(s->word + s->length - n, suffix, n) != 0)
         return false;
     *rest = s->length - n;
     return true;

@@ -1,12 +1,13 @@
 #include "text/words.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
 #include "core/utf8.h"
 
-/* Sorted for bsearch. What is left of contractions ("don't", "isn't") is among them. */
+#define STOP_WORD_MAX 10 /* bytes */
+
+/* Sorted. What is left of contractions ("don't", "isn't") is among them. */
 static const char *const stop_words[] = {
     "a",      "about",     "above",   "after",   "again", "against", "all",      "also",       "am",     "an",
     "and",    "any",       "are",     "aren",    "as",    "at",      "be",       "because",    "been",   "before",
@@ -25,17 +26,26 @@ static const char *const stop_words[] = {
     "with",   "would",     "wouldn",  "you",     "your",  "yours",   "yourself", "yourselves",
 };
 
-static int compare_stop_word(const void *key, const void *element)
-{
-    const char *const *word = element;
-    return str_compare(*(const struct str *)key, str_of(*word));
-}
-
-/* Whether a lower-case word is one of the English words too common to search for. */
+/* Whether a lower-case word is one of the English words too common to search for. Asked of every word of every page, so
+ * most are told apart by their first letter alone. */
 static bool is_stop_word(struct str word)
 {
-    return bsearch(&word, stop_words, sizeof stop_words / sizeof stop_words[0], sizeof stop_words[0],
-                   compare_stop_word) != NULL;
+    size_t low = 0, high = sizeof stop_words / sizeof stop_words[0];
+    if (word.len > STOP_WORD_MAX)
+        return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = (unsigned char)word.data[0] - (unsigned char)stop_words[middle][0];
+        if (order == 0)
+            order = str_compare(word, str_of(stop_words[middle]));
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
 }
 
 /* Scripts written without spaces between words, and Hangul, whose particles cling to words. */
