@@ -3,6 +3,7 @@
 
 #include "core/embed.h"
 #include "store/corpus_internal.h"
+#include "store/statements.h"
 
 static const char *const statement_names[SQL_COUNT] = {
     [SQL_BEGIN] = "begin",
@@ -69,25 +70,11 @@ enum status corpus_failure(struct corpus *corpus, int code, struct error *error)
     return status;
 }
 
-/* The text of one statement: what stands between its "-- name:" line and the next. */
-static struct str statement_text(const char *name)
-{
-    struct str file, line, rest;
-    if (!embed_find("src/store/corpus_statements.sql", &file))
-        return (struct str){0};
-    for (rest = file; str_split_next(&rest, '\n', &line);) {
-        if (!str_starts_with(line, STR("-- name: ")) || !str_equal(str_slice(line, 9, line.len), str_of(name)))
-            continue;
-        return str_slice(rest, 0, str_find(rest, STR("-- name: "), 0));
-    }
-    return (struct str){0};
-}
-
 sqlite3_stmt *corpus_statement(struct corpus *corpus, enum statement which)
 {
     sqlite3_stmt **statement = &corpus->statements[which];
     if (!*statement) {
-        struct str text = statement_text(statement_names[which]);
+        struct str text = statement_text("src/store/corpus_statements.sql", statement_names[which]);
         if (sqlite3_prepare_v3(corpus->db, text.data, (int)text.len, SQLITE_PREPARE_PERSISTENT, statement, NULL) !=
             SQLITE_OK)
             return NULL;
