@@ -52,3 +52,23 @@ enum status gzip_decompress(struct str bytes, struct buf *out, struct error *err
         error_set(error, status, "larger than %zu bytes when decompressed", out->cap);
     return status;
 }
+
+void gzip_peek(struct str bytes, struct buf *out)
+{
+    z_stream stream = {0};
+    if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+        return;
+    stream.next_in = (Bytef *)(uintptr_t)bytes.data; /* zlib does not write there */
+    stream.avail_in = (uInt)(bytes.len < UINT_MAX ? bytes.len : UINT_MAX);
+    int result = Z_OK;
+    while (result == Z_OK && out->len < out->cap) {
+        char chunk[8192];
+        stream.next_out = (Bytef *)chunk;
+        stream.avail_out = sizeof chunk;
+        result = inflate(&stream, Z_NO_FLUSH);
+        size_t got = sizeof chunk - stream.avail_out, room = out->cap - out->len;
+        if (!got || buf_append(out, chunk, got < room ? got : room) != STATUS_OK)
+            break;
+    }
+    inflateEnd(&stream);
+}

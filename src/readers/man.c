@@ -4,15 +4,11 @@
 
 #include "core/mem.h"
 #include "core/utf8.h"
-#include "loop/child.h"
-#include "loop/loop.h"
 #include "readers/internal.h"
 #include "text/html.h"
 #include "text/markdown.h"
 
-#define DEFAULT_TIMEOUT_MS 20000
-#define POLL_MS            50
-#define MAX_INCLUDE_PAGE   4096 /* bytes; pages that only include another are short */
+#define MAX_INCLUDE_PAGE 4096 /* bytes; pages that only include another are short */
 
 bool man_is_likely(struct str text)
 {
@@ -44,66 +40,27 @@ static void drop_includes(struct str text, struct buf *out)
     }
 }
 
-struct conversion {
-    struct loop *loop;
-    struct child *child;
-    struct loop_timer *timer;
-    const atomic_bool *cancel;
-    enum status status;
-    struct error error;
-    struct buf html;
-};
-
-static void on_poll(void *user)
-{
-    struct conversion *conversion = user;
-    if (conversion->child && atomic_load(conversion->cancel))
-        child_cancel(conversion->child);
-    else
-        loop_timer_start(conversion->timer, POLL_MS);
-}
-
-static void on_done(void *user, struct child_result *result)
-{
-    struct conversion *conversion = user;
-    conversion->child = NULL;
-    conversion->status = result->status;
-    conversion->error = result->error;
-    conversion->html = result->output;
-    result->output = (struct buf){0};
-    loop_stop(conversion->loop);
-}
-
-/* Runs mandoc to its end on a loop of its own, so that any thread can. */
-static enum status run_mandoc(struct str text, const struct reader_source *source, size_t max_bytes, struct buf *html,
+static enum status run_mandoc(struct reading *reading, struct str text, size_t max_bytes, struct buf *html,
                               struct error *error)
 {
     static const char *const argv[] = {"mandoc", "-T", "html", "-O", "fragment", "-K", "utf-8", NULL};
-    struct conversion conversion = {.loop = loop_create(), .cancel = source->cancel, .status = STATUS_IO};
-    struct child_options options = {
+    const struct program_call call = {
         .argv = argv,
-        .directory = source->man_root,
-        .input = text,
-        .timeout_ms = source->timeout_ms > 0 ? source->timeout_ms : DEFAULT_TIMEOUT_MS,
+        .path = reading->source->programs.mandoc,
+        .directory = reading->source->man_root,
+        .text = text,
         .max_output = 4 * max_bytes, /* markup included */
     };
-    conversion.child = child_start(conversion.loop, &options, on_done, &conversion);
-    if (source->cancel) {
-        conversion.timer = loop_timer_create(conversion.loop, on_poll, &conversion);
-        loop_timer_start(conversion.timer, POLL_MS);
-    }
-    loop_run(conversion.loop);
-    loop_timer_destroy(conversion.timer);
-    loop_destroy(conversion.loop);
-    if (conversion.status == STATUS_NOT_FOUND)
-        error_set(error, STATUS_UNSUPPORTED, "reading a manual page needs the program mandoc, which is not installed");
-    else if (conversion.status != STATUS_OK && error)
-        *error = conversion.error;
-    if (conversion.status != STATUS_OK) {
-        buf_finish(&conversion.html);
-        return conversion.status == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : conversion.status;
-    }
-    *html = conversion.html;
+    struct program_result result;
+    enum status status = program_run(reading, &call, &result, error);
+    if (status == STATUS_NOT_FOUND)
+        return error_set(error, STATUS_UNSUPPORTED,
+                         "reading a manual page needs the program mandoc, which is not installed");
+    if (status != STATUS_OK)
+        return status;
+    *html = result.output;
+    result.output = (struct buf){0};
+    program_result_finish(&result);
     return STATUS_OK;
 }
 
@@ -157,17 +114,18 @@ static struct str without_running_lines(struct str html)
     return str_slice(html, 0, last);
 }
 
-enum status man_read(struct str text, const struct reader_source *source, struct reader_text *out, struct error *error)
+enum status man_read(struct reading *reading, struct str text, struct str file_name, struct reader_text *out,
+                     struct error *error)
 {
     struct buf kept, html = {0}, purpose;
     buf_init(&kept, BUF_UNBOUNDED);
     buf_init(&purpose, BUF_UNBOUNDED);
     size_t max_bytes = out->markdown.cap;
-    if (!source->man_root) {
+    if (!reading->source->man_root) {
         drop_includes(text, &kept);
         text = buf_str(&kept);
     }
-    enum status status = run_mandoc(text, source, max_bytes, &html, error);
+    enum status status = run_mandoc(reading, text, max_bytes, &html, error);
     struct html_page page = {0};
     struct html_options options = {
         .whole_page = true, .drop_links = true, .max_input_bytes = 4 * max_bytes, .max_text_bytes = max_bytes};
@@ -177,7 +135,7 @@ enum status man_read(struct str text, const struct reader_source *source, struct
         status = error_set(error, STATUS_SYNTAX, "mandoc found no text in the manual page");
     if (status == STATUS_OK) {
         find_purpose(buf_str(&page.markdown), &purpose);
-        char *name = page_name(source->name);
+        char *name = page_name(file_name);
         out->title = mem_printf("%s%s%s", name, purpose.len ? " - " : "", purpose.len ? purpose.data : "");
         out->truncated = page.truncated;
         free(name);
