@@ -21,8 +21,15 @@ struct model_client;
 struct model_call; /* one completion under way */
 struct prompt_view;
 
+/* An image that stands beside the last user message of a prompt. */
+struct model_image {
+    struct str media_type; /* "image/png" */
+    struct str base64;     /* RFC 4648, padded, no line breaks */
+};
+
 struct model_request {
     const struct prompt_view *prompt; /* must stay valid and unchanged until `done` */
+    const struct model_image *image;  /* the same; NULL: none. /chat/completions only; templates have no place for it */
     struct sampling sampling;
     int64_t max_tokens;  /* completion cap; > 0 */
     bool server_stops;   /* send the <tool_response> stop strings; false after one cut thought in two */

@@ -102,10 +102,21 @@ static struct str role_piece(enum message_role role)
     return STR("{\"role\":\"assistant\",\"content\":\"");
 }
 
+/* The message's text and the image as the two parts of its content. */
+static void add_image(struct template_pieces *pieces, const struct model_image *image)
+{
+    add_piece(pieces, STR("\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:"));
+    add_piece(pieces, image->media_type);
+    add_piece(pieces, STR(";base64,"));
+    add_piece(pieces, image->base64);
+    add_piece(pieces, STR("\"}}]}"));
+}
+
 /* Returns the field that thought was sent in, NULL when none was. */
-static const char *add_messages(struct template_pieces *pieces, const struct prompt_view *view,
+static const char *add_messages(struct template_pieces *pieces, const struct model_request *request,
                                 const struct request_habits *habits)
 {
+    const struct prompt_view *view = request->prompt;
     const char *sent = NULL;
     const char *thought_name = habits->reasoning_name ? "reasoning" : "reasoning_content";
     bool send_thought = !habits->dropped || (!json_object_get(habits->dropped, "reasoning_content") &&
@@ -120,7 +131,9 @@ static const char *add_messages(struct template_pieces *pieces, const struct pro
         }
         add_piece(pieces, first ? (struct str){0} : STR(","));
         first = false;
-        add_piece(pieces, role_piece(message->role));
+        bool shows = request->image && i + 1 == view->count && message->role == MESSAGE_USER;
+        add_piece(pieces, shows ? STR("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"")
+                                : role_piece(message->role));
         if (system.len) {
             add_piece(pieces, system);
             add_piece(pieces, STR("\\n\\n"));
@@ -134,7 +147,10 @@ static const char *add_messages(struct template_pieces *pieces, const struct pro
             add_piece(pieces, thought);
             sent = thought_name;
         }
-        add_piece(pieces, STR("\"}"));
+        if (shows)
+            add_image(pieces, request->image);
+        else
+            add_piece(pieces, STR("\"}"));
     }
     return sent;
 }
@@ -161,7 +177,7 @@ void request_body_init(struct request_body *body, const struct request_form *for
     if (form->chat_template)
         template_render(form->chat_template, request->prompt, &form->template_options, &prompt);
     else
-        thought_field = add_messages(&prompt, request->prompt, habits);
+        thought_field = add_messages(&prompt, request, habits);
     if (thought_field)
         json_put(body->fields, thought_field, json_true());
     add_piece(&body->pieces, str_of(body->head));
