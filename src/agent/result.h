@@ -58,6 +58,7 @@ struct result {
     const enum finish_reason *finish_reasons; /* one a completion */
     size_t n_finish_reasons;
     int64_t truncated_responses, truncated_observations, messages_trimmed, format_repairs;
+    int64_t quotes, unfound_quotes; /* of summaries, looked for in their pages; of them not found there */
     int64_t elapsed_ms, model_ms, tool_ms;
     double cost_usd;                     /* negative where no price is set */
     const struct result_source *sources; /* in the order they were first seen */

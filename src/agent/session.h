@@ -67,6 +67,7 @@ struct tool_facts {
     const struct tool_source *sources;
     size_t n_sources;
     bool truncated;                            /* the tool itself or the engine cut the text */
+    int64_t quotes, unfound_quotes;            /* looked for in their pages, and of them not found there */
     struct usage role_usage[MODEL_ROLE_COUNT]; /* completions it asked for; zeroes where none */
     int64_t role_calls[MODEL_ROLE_COUNT];
     int64_t elapsed_ms;
@@ -128,6 +129,8 @@ enum notice_kind {
     NOTICE_TOOL_FINISHED,  /* name, id, text = the observation as it enters the transcript, status, elapsed_ms */
     NOTICE_FORMAT_REPAIR,  /* text = what was repaired, or why a completion was dropped */
     NOTICE_RETRY,          /* the runner's: a model try failed */
+    NOTICE_CLARIFICATION,  /* the runner's: a tool asks the person: name, text */
+    NOTICE_PERMISSION,     /* the runner's: a call waits for the person's consent: name */
     NOTICE_BUDGET_WARNING, /* text */
     NOTICE_LIMIT_REACHED,  /* text = "call_limit", "token_limit", … */
     NOTICE_LOOP_DETECTED,

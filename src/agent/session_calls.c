@@ -267,6 +267,8 @@ static void take_facts(struct session *session, struct session_call *call, const
     for (size_t role = 0; role < MODEL_ROLE_COUNT; role++)
         ledger_add(&session->ledger, (enum model_role)role, &facts->role_usage[role], facts->role_calls[role]);
     call->n_sources = facts->n_sources;
+    session->result.quotes += facts->quotes;
+    session->result.unfound_quotes += facts->unfound_quotes;
     session_warn_budget(session);
 }
 

@@ -91,9 +91,12 @@ static const char *const square_tokens[] = {
 
 /* ---- First pass: characters ---- */
 
+/* Tag characters spell out ASCII that nobody sees and models read; overrides show a person another order of letters
+ * than the model gets. */
 static bool is_control(uint32_t code)
 {
-    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
+    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) || code == 0x202D ||
+           code == 0x202E || (code >= 0xE0000 && code <= 0xE007F);
 }
 
 /* Bytes from `i` on that the first pass leaves alone. */

@@ -4,7 +4,8 @@
  * protocol.md, "What tools return".
  *
  *   - invalid UTF-8 becomes U+FFFD; CR LF and lone CR become LF; other control characters (C0 but newline and tab,
- *     DEL, C1) go, before tags are looked for, so that none hides one;
+ *     DEL, C1), Unicode's tag characters and bidirectional overrides go, before tags are looked for, so that none hides
+ *     one;
  *   - every protocol tag (think, tool_call, tool_response, answer, code, tools, function, parameter, and those of the
  *     dialects), opening, closing, with attributes, blanks, in any case, or with zero-width characters in its name, has
  *     its "<" turned into "&lt;";

@@ -7,6 +7,10 @@ const char *model_role_name(enum model_role role)
         return "agent";
     case MODEL_SUMMARY:
         return "summary";
+    case MODEL_VISION:
+        return "vision";
+    case MODEL_TRANSCRIPTION:
+        return "transcription";
     case MODEL_ROLE_COUNT:
         break;
     }

@@ -9,8 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum model_role { MODEL_AGENT, MODEL_SUMMARY, MODEL_ROLE_COUNT };
-const char *model_role_name(enum model_role role); /* "agent", "summary" */
+enum model_role {
+    MODEL_AGENT,
+    MODEL_SUMMARY,       /* what a page says, for visit */
+    MODEL_VISION,        /* images to text */
+    MODEL_TRANSCRIPTION, /* sound to text: no completion, a service of its own (model/transcription.h) */
+    MODEL_ROLE_COUNT,
+};
+const char *model_role_name(enum model_role role); /* "agent", "summary", "vision", "transcription" */
 
 enum finish_reason {
     FINISH_STOP,           /* the model ended by itself or at a stop string */

@@ -74,23 +74,47 @@ enum prompt_id {
     PROMPT_NOTICE_FAILED,      /* notice-failed, a tool that failed without words of its own: {tool} {problem} */
     PROMPT_NOTICE_TIMEOUT,     /* notice-timeout: {tool} {seconds} */
     PROMPT_NOTICE_INTERRUPTED, /* notice-interrupted, a call lost in a crash: {tool} */
-    PROMPT_NOTICE_CUT,     /* notice-cut, at the end of a shortened observation: {omitted} {total}, bytes as "12 KB" */
-    PROMPT_NOTICE_TOOLS,   /* notice-tools, the run has other tools from now on: {tools} {tool_names} */
-    PROMPT_NOTICE_EMPTY,   /* notice-empty, a tool that returned nothing: {tool} */
-    PROMPT_WARNING,        /* warning, a limit comes near: {what} {used} {limit} */
-    PROMPT_DEMAND_CALLS,   /* demand-calls: answer now, the calls are used up: {question} */
-    PROMPT_DEMAND_CONTEXT, /* demand-context: the window is full: {question} */
-    PROMPT_DEMAND_TIME,    /* demand-time: {question} */
-    PROMPT_DEMAND_COST,    /* demand-cost: money or total tokens: {question} */
-    PROMPT_DEMAND_STUCK,   /* demand-stuck: several unusable completions in a row: {question} */
-    PROMPT_SEARCH_BLOCK,   /* search-block, the results of one query: {query} {count} {results} {notice} */
-    PROMPT_SEARCH_RESULT,  /* search-result, one of them: {number} {title} {url} {date} {source} {snippet} */
-    PROMPT_SEARCH_EMPTY,   /* search-empty, a query without results: {query} */
-    PROMPT_SEARCH_FAILED,  /* search-failed, a query whose backend failed: {query} {problem} */
-    PROMPT_VISIT_PAGE, /* visit-page, what one page says of the goal: {url} {title} {goal} {evidence} {summary} {links}
-                        */
-    PROMPT_VISIT_FAILED, /* visit-failed, a page that could not be read: {url} {goal} {problem} */
-    PROMPT_PAGE_SUMMARY, /* page-summary, asks the summary model for JSON: {url} {goal} {content} */
+    PROMPT_NOTICE_CUT,      /* notice-cut, at the end of a shortened observation: {omitted} {total}, bytes as "12 KB" */
+    PROMPT_NOTICE_TOOLS,    /* notice-tools, the run has other tools from now on: {tools} {tool_names} */
+    PROMPT_NOTICE_EMPTY,    /* notice-empty, a tool that returned nothing: {tool} */
+    PROMPT_WARNING,         /* warning, a limit comes near: {what} {used} {limit} */
+    PROMPT_DEMAND_CALLS,    /* demand-calls: answer now, the calls are used up: {question} */
+    PROMPT_DEMAND_CONTEXT,  /* demand-context: the window is full: {question} */
+    PROMPT_DEMAND_TIME,     /* demand-time: {question} */
+    PROMPT_DEMAND_COST,     /* demand-cost: money or total tokens: {question} */
+    PROMPT_DEMAND_STUCK,    /* demand-stuck: several unusable completions in a row: {question} */
+    PROMPT_SEARCH_BLOCK,    /* search-block, the results of one query: {query} {count} {results} {notice} */
+    PROMPT_SEARCH_RESULT,   /* search-result, one of them: {number} {title} {url} {date} {source} {snippet} */
+    PROMPT_SEARCH_EMPTY,    /* search-empty, a query without results: {query} */
+    PROMPT_SEARCH_FAILED,   /* search-failed, a query whose backend failed: {query} {problem} */
+    PROMPT_SCHOLAR_BLOCK,   /* scholar-block, the papers of one query: {query} {count} {results} {notice} */
+    PROMPT_SCHOLAR_RESULT,  /* scholar-result, one of them: {number} {title} {url} {pdf} {authors} {venue} {publication}
+                               {year} {citations} {abstract}; publication is authors, venue and year in one line */
+    PROMPT_SCHOLAR_CLOSED,  /* scholar-closed, the same without an open PDF */
+    PROMPT_VISIT_PAGE,      /* visit-page, what one page says of the goal: {url} {title} {author} {date} {note} {goal}
+                               {evidence} {summary} {links}, a list that begins with a newline */
+    PROMPT_VISIT_FAILED,    /* visit-failed, a page that could not be read: {url} {goal} {problem} */
+    PROMPT_PAGE_SUMMARY,    /* page-summary, asks the summary model for JSON: {url} {goal} {content} */
+    PROMPT_FILE_BLOCK,      /* file-block, what a call of parse_file gives: {files} {count} {tokens} */
+    PROMPT_FILE_WHOLE,      /* file-whole, a short file: {name} {about} {content}; about is kind, title and the like */
+    PROMPT_FILE_PIECE,      /* file-piece, the part that was asked for: the same, and {what} */
+    PROMPT_FILE_OVERVIEW,   /* file-overview, a long one: {name} {about} {content} {contents} {tokens} {parts} */
+    PROMPT_FILE_FAILED,     /* file-failed: {name} {problem} */
+    PROMPT_IMAGE_TEXT,      /* image-text, asks the vision model what an image shows: {name} {question} */
+    PROMPT_PYTHON_STREAM,   /* python-stream, what a program printed: {stream}, "stdout" or "stderr", and {text} */
+    PROMPT_PYTHON_LEFT_OUT, /* python-left-out, in the middle of long output: {bytes} */
+    PROMPT_PYTHON_SILENT,   /* python-silent, a program that printed nothing */
+    PROMPT_PYTHON_RAISED,   /* python-raised: {exception}, type and message, and {line} */
+    PROMPT_PYTHON_RAISED_NOWHERE, /* python-raised-nowhere, the same without a line */
+    PROMPT_PYTHON_EXIT,           /* python-exit: {code} */
+    PROMPT_PYTHON_CRASHED,        /* python-crashed: {signal} */
+    PROMPT_PYTHON_TIMEOUT,        /* python-timeout: {seconds} */
+    PROMPT_PYTHON_MEMORY,         /* python-memory, all its processes together used too much: {megabytes} */
+    PROMPT_PYTHON_CPU,            /* python-cpu: {seconds} */
+    PROMPT_PYTHON_PROCESSES,      /* python-processes, too many */
+    PROMPT_PYTHON_FLOOD,          /* python-flood, too much output: {megabytes} */
+    PROMPT_PYTHON_NOT_RUN,        /* python-not-run: {problem} */
+    PROMPT_PYTHON_STATE_LOST,     /* python-state-lost, a session's names and files are gone */
     PROMPT_COUNT
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/schema.h"
 
 /* Names that models give to tools they know from elsewhere. docs/protocol.md lists them. */
 static const struct {
@@ -52,6 +53,21 @@ static json_t *take_parameters(json_t *json)
     return parameters;
 }
 
+/* Whether the parameters are a schema whose author meant what it says: a wrong word in it would refuse every call. */
+static enum status check_parameters(const char *name, const json_t *parameters, struct error *error)
+{
+    struct error inner = {0};
+    if (!parameters)
+        return STATUS_OK;
+    if (!json_is_object(parameters))
+        return error_set(error, STATUS_INVALID, "\"parameters\" of %s is no JSON Schema", name);
+    enum status status = schema_validate(parameters, &inner);
+    if (status != STATUS_OK)
+        error_set(error, status, "\"parameters\" of %s is no JSON Schema: %s %s", name,
+                  inner.place[0] != '\0' ? inner.place : "it", inner.message);
+    return status;
+}
+
 enum status signature_load(struct str text, struct tool_signature *out, struct error *error)
 {
     json_t *json = NULL;
@@ -64,8 +80,8 @@ enum status signature_load(struct str text, struct tool_signature *out, struct e
         status = error_set(error, STATUS_INVALID, "a tool's signature needs a \"name\"");
     else if (!description)
         status = error_set(error, STATUS_INVALID, "the signature of %s needs a \"description\"", name);
-    else if (parameters && !json_is_object(parameters))
-        status = error_set(error, STATUS_INVALID, "\"parameters\" of %s is no JSON Schema", name);
+    else
+        status = check_parameters(name, parameters, error);
     if (status != STATUS_OK) {
         json_decref(json);
         return status;
