@@ -21,6 +21,10 @@ static const char *type_of(enum notice_kind kind)
         return "format_repair";
     case NOTICE_RETRY:
         return "retry";
+    case NOTICE_CLARIFICATION:
+        return "clarification";
+    case NOTICE_PERMISSION:
+        return "permission";
     case NOTICE_BUDGET_WARNING:
         return "budget_warning";
     case NOTICE_LIMIT_REACHED:
@@ -48,11 +52,23 @@ static void put_start(json_t *event, const struct run *run)
     json_put_str(event, "profile", str_of(config->profile->name));
     json_t *tools = json_array();
     for (size_t i = 0; i < run->options.n_tools; i++)
-        json_push(tools, json_string(run->signatures[i]->name));
+        json_push(tools, json_string(run->tools[i]->signature->name));
     json_put(event, "tools", tools);
     json_put(event, "max_calls", json_integer(config->limits.max_calls));
     json_put(event, "time_limit_ms", json_integer(config->limits.time_ms));
     json_put_str(event, "started_at", str_of(run_started_at(run, (char[RUN_TIME_SIZE]){0})));
+}
+
+/* A text for the person at the terminal, without what the event log may not hold. */
+static void put_outer_text(json_t *event, const struct run *run, struct str text)
+{
+    struct buf copy, outer;
+    buf_init(&copy, BUF_UNBOUNDED);
+    buf_init(&outer, BUF_UNBOUNDED);
+    redact_places(run->engine->redaction, redact_secrets(run->engine->redaction, text, &copy), &outer);
+    json_put_str(event, "text", buf_str(&outer));
+    buf_finish(&copy);
+    buf_finish(&outer);
 }
 
 /* Where the run stands; the same fields for whatever marks its progress. */
@@ -120,6 +136,12 @@ json_t *run_event_json(struct run *run, const struct notice *notice)
     case NOTICE_RETRY:
         json_put(event, "round", json_integer(notice->round));
         json_put_str(event, "of", str_of(notice->name));
+        put_outer_text(event, run, notice->text);
+        break;
+    case NOTICE_CLARIFICATION:
+    case NOTICE_PERMISSION:
+        json_put(event, "round", json_integer(notice->round));
+        json_put_str(event, "name", str_of(notice->name));
         json_put_str(event, "text", notice->text);
         break;
     case NOTICE_BUDGET_WARNING:

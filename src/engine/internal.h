@@ -11,6 +11,8 @@
 
 #include "agent/session.h"
 #include "core/buf.h"
+#include "engine/ask.h"
+#include "engine/redact.h"
 #include "engine/runner.h"
 #include "engine/tool_call.h"
 #include "loop/loop.h"
@@ -27,13 +29,13 @@ struct engine {
     struct loop *loop;
     struct journal *own_journal; /* NULL where the options gave one */
     struct journal *journal;
-    char **secrets;
-    size_t n_secrets;
+    struct redaction *redaction;
+    struct asker asker; /* as zeroed: nobody is there */
     size_t n_runs;
     uint64_t last_session;
 };
 
-/* The model of a role: a role without one of its own uses the agent's. */
+/* The model of a role; NULL where there is none. Summaries without a model of their own are the agent's. */
 struct model_client *engine_model(const struct engine *engine, enum model_role role);
 
 /* An event on its way to the session, with all that it points to. */
@@ -46,6 +48,8 @@ struct run_event {
     struct error error;
     struct tool_facts facts;
     struct tool_source *sources;
+    const struct tool_signature **signatures; /* TOOLS_CHANGED: what event.tools points to */
+    bool *early_start;
 };
 
 struct generation {
@@ -74,8 +78,8 @@ struct run {
     struct session *session;
     struct run_options options; /* its strings are the run's copies below */
     char *question, *id, *row_id, *reference_answer, *config_hash, *date;
-    const struct tool_signature **signatures;
-    struct tool **tools;
+    struct tool **tools; /* all that the run has had; the ones it began with come first */
+    size_t n_tools, tools_capacity;
     uint64_t session_number;
     struct sampling sampling; /* of the completion asked for last */
 
@@ -142,9 +146,15 @@ bool run_cancel_generation(struct run *run, effect_id id); /* false when there i
 void run_start_tool(struct run *run, const struct effect *effect);
 bool run_cancel_tool(struct run *run, effect_id id);
 
+/* What the model is offered when the run begins: fills the session in. */
+struct session *run_create_session(struct run *run);
+
 /* Ends everything under way without further events. */
 void run_cancel_generations(struct run *run);
 void run_cancel_tools(struct run *run);
+
+/* Tells every tool the run has had that it is over. */
+void run_end_tools(struct run *run);
 
 /* ---- result_json.c ---- */
 

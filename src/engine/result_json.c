@@ -131,12 +131,21 @@ static json_t *sources_json(const struct result *result)
     return sources;
 }
 
-static json_t *error_json(const struct error *error)
+/* The error without what a result may not hold; the person at the terminal has read it in full. */
+static json_t *error_json(const struct run *run, const struct error *error)
 {
     if (error->status == STATUS_OK)
         return json_null();
     char text[sizeof error->place + sizeof error->message + 32];
-    return json_from_str(str_of(error_text(error, text, sizeof text)));
+    struct buf copy, outer;
+    buf_init(&copy, BUF_UNBOUNDED);
+    buf_init(&outer, BUF_UNBOUNDED);
+    struct str whole = redact_secrets(run->engine->redaction, str_of(error_text(error, text, sizeof text)), &copy);
+    redact_places(run->engine->redaction, whole, &outer);
+    json_t *json = json_from_str(buf_str(&outer));
+    buf_finish(&copy);
+    buf_finish(&outer);
+    return json;
 }
 
 static void put_outcome(json_t *object, const struct run *run, const struct result *result)
@@ -149,7 +158,7 @@ static void put_outcome(json_t *object, const struct run *run, const struct resu
     json_put_str(object, "prediction", result->prediction);
     json_put_str(object, "termination", str_of(termination_name(result->termination)));
     json_put(object, "answered", json_boolean(result->answered));
-    json_put(object, "error", error_json(&result->error));
+    json_put(object, "error", error_json(run, &result->error));
     json_put(object, "messages", messages_json(result->transcript));
 }
 
@@ -165,6 +174,8 @@ static void put_counts(json_t *object, const struct result *result)
     json_put(object, "truncated_observations", json_integer(result->truncated_observations));
     json_put(object, "messages_trimmed", json_integer(result->messages_trimmed));
     json_put(object, "format_repairs", json_integer(result->format_repairs));
+    json_put(object, "quotes", json_integer(result->quotes));
+    json_put(object, "unfound_quotes", json_integer(result->unfound_quotes));
 }
 
 static void put_origin(json_t *object, const struct run *run, const struct result *result)

@@ -125,7 +125,7 @@ static json_t *started_json(const struct run *run)
     json_put(object, "prompts", prompts_json(config->profile));
     json_t *tools = json_array();
     for (size_t i = 0; i < run->options.n_tools; i++)
-        json_push(tools, json_incref(run->signatures[i]->json));
+        json_push(tools, json_incref(run->tools[i]->signature->json));
     json_put(object, "tools", tools);
     return object;
 }
@@ -136,6 +136,8 @@ static json_t *tool_done_json(const struct event *event)
     json_t *object = json_object();
     json_put(object, "status", json_integer(event->tool.status));
     json_put(object, "truncated", json_boolean(facts->truncated));
+    json_put(object, "quotes", json_integer(facts->quotes));
+    json_put(object, "unfound_quotes", json_integer(facts->unfound_quotes));
     json_put(object, "elapsed_ms", json_integer(facts->elapsed_ms));
     json_t *sources = json_array(), *usage = json_array(), *calls = json_array();
     for (size_t i = 0; i < facts->n_sources; i++) {
@@ -151,6 +153,18 @@ static json_t *tool_done_json(const struct event *event)
     json_put(object, "sources", sources);
     json_put(object, "role_usage", usage);
     json_put(object, "role_calls", calls);
+    return object;
+}
+
+static json_t *tools_changed_json(const struct event *event)
+{
+    json_t *object = json_object(), *tools = json_array(), *early = json_array();
+    for (size_t i = 0; i < event->tools.n_tools; i++) {
+        json_push(tools, json_incref(event->tools.tools[i]->json));
+        json_push(early, json_boolean(event->tools.early_start[i]));
+    }
+    json_put(object, "tools", tools);
+    json_put(object, "early_start", early);
     return object;
 }
 
@@ -175,6 +189,8 @@ static json_t *event_json(const struct run *run, const struct event *event)
         return object;
     case EVENT_TOOL_DONE:
         return tool_done_json(event);
+    case EVENT_TOOLS_CHANGED:
+        return tools_changed_json(event);
     case EVENT_WINDOW:
         object = json_object();
         json_put(object, "window", json_integer(event->window));
@@ -182,7 +198,6 @@ static json_t *event_json(const struct run *run, const struct event *event)
     case EVENT_DELTA:
     case EVENT_RESTARTED:
     case EVENT_ANSWERED:
-    case EVENT_TOOLS_CHANGED:
     case EVENT_CLOCK:
     case EVENT_INTERRUPTED:
         return NULL;

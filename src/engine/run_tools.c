@@ -39,6 +39,13 @@ static void on_notice(void *user, struct str text)
         run_notice(entry->run, NOTICE_RETRY, entry->tool->signature->name, text);
 }
 
+static void on_asked(void *user, const struct ask_question *question)
+{
+    struct run_tool *entry = user;
+    bool permission = question->purpose == ASK_FOR_PERMISSION;
+    run_notice(entry->run, permission ? NOTICE_PERMISSION : NOTICE_CLARIFICATION, question->tool, question->text);
+}
+
 static void on_waiting(void *user, bool waits)
 {
     struct run_tool *entry = user;
@@ -84,6 +91,7 @@ static void start(struct run_tool *entry)
         .session = run->session_number,
         .done = on_done,
         .notice = on_notice,
+        .asked = on_asked,
         .waiting = on_waiting,
         .released = on_released,
         .user = entry,
@@ -112,9 +120,62 @@ static void start_waiting(struct run *run)
     }
 }
 
+/* ---- what the run offers ---- */
+
+static bool has_tool(const struct run *run, const struct tool *tool)
+{
+    for (size_t i = 0; i < run->n_tools; i++) {
+        if (run->tools[i] == tool)
+            return true;
+    }
+    return false;
+}
+
+/* The list as the session wants it, in two fresh arrays; tools that are new are remembered. */
+static void take_tools(struct run *run, struct tool *const *tools, size_t n_tools,
+                       const struct tool_signature ***signatures, bool **early_start)
+{
+    *signatures = mem_calloc(n_tools, sizeof **signatures);
+    *early_start = mem_calloc(n_tools, sizeof **early_start);
+    for (size_t i = 0; i < n_tools; i++) {
+        (*signatures)[i] = tools[i]->signature;
+        (*early_start)[i] = tools[i]->idempotent && !tools[i]->serial;
+        if (has_tool(run, tools[i]))
+            continue;
+        run->tools = mem_grow(run->tools, run->n_tools, &run->tools_capacity, sizeof(struct tool *));
+        run->tools[run->n_tools++] = tools[i];
+    }
+}
+
+struct session *run_create_session(struct run *run)
+{
+    struct session_config *config = &run->options.config;
+    const struct tool_signature **signatures;
+    bool *early_start;
+    if (config->limits.window_tokens == 0)
+        config->limits.window_tokens = model_window(engine_model(run->engine, MODEL_AGENT));
+    take_tools(run, run->options.tools, run->options.n_tools, &signatures, &early_start);
+    struct session *session = session_create(config, signatures, early_start, run->options.n_tools);
+    free(early_start);
+    free(signatures);
+    return session;
+}
+
+void run_set_tools(struct run *run, struct tool *const *tools, size_t n_tools)
+{
+    if (run->finished)
+        return;
+    struct run_event *queued = run_event_create(run, EVENT_TOOLS_CHANGED, 0);
+    take_tools(run, tools, n_tools, &queued->signatures, &queued->early_start);
+    queued->event.tools.tools = queued->signatures;
+    queued->event.tools.early_start = queued->early_start;
+    queued->event.tools.n_tools = n_tools;
+    run_event_queue(run, queued);
+}
+
 static struct tool *find_tool(const struct run *run, const struct tool_signature *signature)
 {
-    for (size_t i = 0; i < run->options.n_tools; i++) {
+    for (size_t i = 0; i < run->n_tools; i++) {
         if (run->tools[i]->signature == signature)
             return run->tools[i];
     }
@@ -169,5 +230,13 @@ void run_cancel_tools(struct run *run)
     for (struct run_tool *entry = run->run_tools; entry; entry = next) {
         next = entry->next;
         cancel(entry);
+    }
+}
+
+void run_end_tools(struct run *run)
+{
+    for (size_t i = 0; i < run->n_tools; i++) {
+        if (run->tools[i]->run_ended)
+            run->tools[i]->run_ended(run->tools[i], run->session_number);
     }
 }

@@ -18,11 +18,7 @@ struct engine *engine_create(const struct engine_options *options)
     if (!options->journal)
         engine->own_journal = journal_memory_create(options->loop, false);
     engine->journal = options->journal ? options->journal : engine->own_journal;
-    engine->secrets = mem_calloc(options->n_secrets, sizeof *engine->secrets);
-    for (size_t i = 0; i < options->n_secrets; i++) {
-        if (options->secrets[i] && str_of(options->secrets[i]).len >= 8)
-            engine->secrets[engine->n_secrets++] = mem_strdup(options->secrets[i]);
-    }
+    engine->redaction = redaction_create(options->secrets, options->n_secrets, options->places, options->n_places);
     return engine;
 }
 
@@ -31,9 +27,7 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     journal_destroy(engine->own_journal);
-    for (size_t i = 0; i < engine->n_secrets; i++)
-        free(engine->secrets[i]);
-    free(engine->secrets);
+    redaction_destroy(engine->redaction);
     free(engine);
 }
 
@@ -45,7 +39,8 @@ size_t engine_runs(const struct engine *engine)
 struct model_client *engine_model(const struct engine *engine, enum model_role role)
 {
     struct model_client *model = engine->options.models[role];
-    return model ? model : engine->options.models[MODEL_AGENT];
+    bool any_text_model_will_do = role == MODEL_SUMMARY;
+    return model || !any_text_model_will_do ? model : engine->options.models[MODEL_AGENT];
 }
 
 void tool_destroy(struct tool *tool)
@@ -74,6 +69,8 @@ static void event_destroy(struct run_event *queued)
         free((char *)(uintptr_t)queued->sources[i].title.data);
     }
     free(queued->sources);
+    free(queued->signatures);
+    free(queued->early_start);
     buf_finish(&queued->text);
     free(queued);
 }
@@ -362,7 +359,6 @@ static void destroy_run(struct run *run)
     free(run->reference_answer);
     free(run->config_hash);
     free(run->date);
-    free(run->signatures);
     free(run->tools);
     free(run);
 }
@@ -383,6 +379,7 @@ static void pump(void *user)
     }
     if (!is_over(run) || run->pump_scheduled)
         return;
+    run_end_tools(run);
     if (run->options.done)
         run->options.done(run->options.user, run, session_result(run->session));
     destroy_run(run);
@@ -426,24 +423,6 @@ static void copy_options(struct run *run, const struct run_options *options)
     run->options.config_hash = str_of(run->config_hash);
 }
 
-static void create_session(struct run *run)
-{
-    size_t n_tools = run->options.n_tools;
-    run->tools = mem_calloc(n_tools, sizeof *run->tools);
-    run->signatures = mem_calloc(n_tools, sizeof *run->signatures);
-    bool *early_start = mem_calloc(n_tools, sizeof *early_start);
-    for (size_t i = 0; i < n_tools; i++) {
-        run->tools[i] = run->options.tools[i];
-        run->signatures[i] = run->tools[i]->signature;
-        early_start[i] = run->tools[i]->idempotent && !run->tools[i]->serial;
-    }
-    struct session_config *config = &run->options.config;
-    if (config->limits.window_tokens == 0)
-        config->limits.window_tokens = model_window(engine_model(run->engine, MODEL_AGENT));
-    run->session = session_create(config, run->signatures, early_start, n_tools);
-    free(early_start);
-}
-
 struct run *run_start(struct engine *engine, const struct run_options *options)
 {
     struct run *run = mem_zalloc(sizeof *run);
@@ -453,7 +432,7 @@ struct run *run_start(struct engine *engine, const struct run_options *options)
     buf_init(&run->delta_row, BUF_UNBOUNDED);
     engine->n_runs++;
     copy_options(run, options);
-    create_session(run);
+    run->session = run_create_session(run);
     run_clock_init(run);
     struct run_event *queued = run_event_create(run, EVENT_STARTED, 0);
     queued->event.question = run->options.question;

@@ -24,6 +24,7 @@ struct loop;
 struct http_client;
 struct journal;
 struct model_client;
+struct transcription_client;
 struct tool;
 
 /* All pointers are borrowed until engine_destroy. */
@@ -31,14 +32,22 @@ struct engine_options {
     struct loop *loop;
     struct http_client *http;                      /* NULL is allowed where no tool sends requests */
     struct journal *journal;                       /* NULL: one in memory that keeps nothing */
-    struct model_client *models[MODEL_ROLE_COUNT]; /* NULL for summary takes the agent's */
+    struct model_client *models[MODEL_ROLE_COUNT]; /* NULL for summary takes the agent's; none for transcription */
+    struct transcription_client *transcription;    /* NULL: no sound is transcribed */
     struct sampling summary_sampling;              /* of completions that tools ask for */
     int64_t summary_max_tokens;                    /* their cap where the tool names none; 0: 4,096 */
+    struct sampling vision_sampling;               /* of what is said of images */
+    int64_t vision_max_tokens;                     /* 0: 4,096 */
 
     /* Keys that no observation may show: they are blotted out should a server echo one. Shorter ones than 8 bytes are
      * not looked for. NULL where n_secrets is 0. */
     const char *const *secrets;
     size_t n_secrets;
+
+    /* Folders of this machine (absolute) and names of inner hosts that events and results do not show
+     * (engine/redact.h). NULL where n_places is 0. */
+    const char *const *places;
+    size_t n_places;
 };
 
 struct engine *engine_create(const struct engine_options *options);
@@ -73,6 +82,11 @@ struct run_options {
 
 /* Starts a run on its own session. Never fails: what is wrong ends the run with a result that says so. */
 struct run *run_start(struct engine *engine, const struct run_options *options);
+
+/* Replaces what the run offers the model, which is told with its next observation. Calls of tools that went and were
+ * made before still reach them. `tools` is copied; what it points to, and every tool of an earlier list, must live
+ * until the run is gone. */
+void run_set_tools(struct run *run, struct tool *const *tools, size_t n_tools);
 
 /* Ends the run soon with an orderly result, termination "interrupted". */
 void run_interrupt(struct run *run);

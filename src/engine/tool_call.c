@@ -100,29 +100,6 @@ void tool_run_check(struct tool_run *run)
 
 /* ---- the outcome's text ---- */
 
-static struct str blot_out(const struct engine *engine, struct str text, struct buf *copy)
-{
-    for (size_t i = 0; i < engine->n_secrets; i++) {
-        struct str secret = str_of(engine->secrets[i]);
-        size_t at = str_find(text, secret, 0);
-        if (at == STR_NONE)
-            continue;
-        struct buf next;
-        buf_init(&next, BUF_UNBOUNDED);
-        size_t from = 0;
-        for (; at != STR_NONE; at = str_find(text, secret, from)) {
-            buf_add(&next, str_slice(text, from, at));
-            buf_add_text(&next, "[removed]");
-            from = at + secret.len;
-        }
-        buf_add(&next, str_slice(text, from, text.len));
-        buf_finish(copy);
-        *copy = next;
-        text = buf_str(copy);
-    }
-    return text;
-}
-
 static int64_t output_cap(const struct tool_run *run)
 {
     int64_t cap = run->options.max_output_tokens, own = run->options.tool->max_output_tokens;
@@ -152,7 +129,7 @@ static void set_text(struct tool_run *run, struct str text)
         text = str_slice(text, 0, utf8_floor(text, MAX_RAW_BYTES));
         run->facts.truncated = true;
     }
-    text = blot_out(run->engine, text, &without_secrets);
+    text = redact_secrets(run->engine->redaction, text, &without_secrets);
     if (clean_text(&clean, text) != STATUS_OK)
         abort(); /* the buffer has no cap */
     add_capped(run, buf_str(&clean));
@@ -161,14 +138,14 @@ static void set_text(struct tool_run *run, struct str text)
 }
 
 /* What is said where the tool itself has no words. */
-static void set_notice(struct tool_run *run, enum prompt_id id)
+static void set_notice(struct tool_run *run, enum prompt_id id, const char *problem)
 {
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%lld", (long long)((run->timeout_ms + 999) / 1000));
     const struct prompt_value values[] = {
         {.name = "tool", .text = str_of(run->options.tool->signature->name)},
         {.name = "seconds", .text = str_of(seconds)},
-        {.name = "problem", .text = STR("it gave no reason")},
+        {.name = "problem", .text = str_of(problem)},
     };
     if (profile_render(run->options.profile, id, values, sizeof values / sizeof values[0], &run->text) != STATUS_OK)
         abort(); /* the buffer has no cap */
@@ -195,9 +172,9 @@ static void on_deadline(void *user)
     struct tool *tool = run->options.tool;
     if (run->over)
         return;
-    set_notice(run, PROMPT_NOTICE_TIMEOUT);
+    set_notice(run, PROMPT_NOTICE_TIMEOUT, NULL);
     end(run, OUTCOME_TIMEOUT);
-    if (tool->cancel)
+    if (run->started && tool->cancel)
         tool->cancel(tool, run);
 }
 
@@ -208,7 +185,7 @@ void tool_finish(struct tool_run *run, enum tool_status status, struct str text)
     if (str_trim(text).len > 0)
         set_text(run, text);
     else
-        set_notice(run, status == TOOL_OK ? PROMPT_NOTICE_EMPTY : PROMPT_NOTICE_FAILED);
+        set_notice(run, status == TOOL_OK ? PROMPT_NOTICE_EMPTY : PROMPT_NOTICE_FAILED, "it gave no reason");
     end(run, status == TOOL_OK ? OUTCOME_OK : OUTCOME_FAILED);
 }
 
@@ -219,17 +196,33 @@ void tool_call_cancel(struct tool_run *run)
     if (run->over)
         return;
     end(run, OUTCOME_INTERRUPTED);
-    if (tool->cancel)
+    if (run->started && tool->cancel)
         tool->cancel(tool, run);
 }
 
 /* ---- the beginning ---- */
 
-static void begin(void *user)
+static void begin(struct tool_run *run)
+{
+    run->started = true;
+    run->options.tool->start(run->options.tool, run);
+}
+
+static void on_permission(void *user, enum ask_outcome outcome, struct str answer)
 {
     struct tool_run *run = user;
-    if (!run->over)
-        run->options.tool->start(run->options.tool, run);
+    if (run->over)
+        return;
+    if (outcome == ASK_ANSWERED) {
+        if (str_equal(answer, STR("always")))
+            run->options.tool->permission = TOOL_PERMITTED;
+        begin(run);
+        return;
+    }
+    set_notice(run, PROMPT_NOTICE_FAILED,
+               outcome == ASK_DECLINED ? "the user did not allow this call"
+                                       : "it runs only with the user's consent, and nobody can be asked in this run");
+    end(run, OUTCOME_FAILED);
 }
 
 struct tool_run *tool_call_start(struct engine *engine, const struct tool_call_options *options)
@@ -247,7 +240,14 @@ struct tool_run *tool_call_start(struct engine *engine, const struct tool_call_o
     buf_init(&run->text, BUF_UNBOUNDED);
     run->deadline = loop_timer_create(engine->loop, on_deadline, run);
     loop_timer_start(run->deadline, run->timeout_ms);
-    begin(run);
+    switch (options->tool->permission) {
+    case TOOL_PERMITTED:
+        begin(run);
+        break;
+    case TOOL_ASK_FIRST:
+        tool_run_ask_permission(run, on_permission);
+        break;
+    }
     return run;
 }
 
@@ -276,6 +276,11 @@ const struct profile *tool_profile(const struct tool_run *run)
 struct loop *tool_loop(const struct tool_run *run)
 {
     return run->engine->loop;
+}
+
+uint64_t tool_session(const struct tool_run *run)
+{
+    return run->options.session;
 }
 
 void tool_set_state(struct tool_run *run, void *state, void (*free_state)(void *state))
@@ -341,16 +346,29 @@ void tool_report_source(struct tool_run *run, struct str url, struct str title)
         if (str_equal(run->sources[i].url, url))
             return;
     }
+    struct buf url_copy, title_copy;
+    buf_init(&url_copy, BUF_UNBOUNDED);
+    buf_init(&title_copy, BUF_UNBOUNDED);
+    url = redact_secrets(run->engine->redaction, url, &url_copy);
+    title = redact_secrets(run->engine->redaction, title, &title_copy);
     run->sources = mem_grow(run->sources, run->facts.n_sources, &run->sources_capacity, sizeof *run->sources);
     run->sources[run->facts.n_sources++] = (struct tool_source){
         .url = {str_dup(url), url.len},
         .title = {str_dup(title), title.len},
     };
+    buf_finish(&url_copy);
+    buf_finish(&title_copy);
 }
 
 void tool_report_truncated(struct tool_run *run)
 {
     run->facts.truncated = true;
+}
+
+void tool_report_quotes(struct tool_run *run, size_t checked, size_t unfound)
+{
+    run->facts.quotes += (int64_t)checked;
+    run->facts.unfound_quotes += (int64_t)unfound;
 }
 
 void tool_report_notice(struct tool_run *run, const char *format, ...)
@@ -368,7 +386,7 @@ void tool_report_notice(struct tool_run *run, const char *format, ...)
         if ((unsigned char)message.data[i] < ' ')
             message.data[i] = ' ';
     }
-    run->options.notice(run->options.user, blot_out(run->engine, buf_str(&message), &copy));
+    run->options.notice(run->options.user, redact_secrets(run->engine->redaction, buf_str(&message), &copy));
     buf_finish(&copy);
     buf_finish(&message);
 }

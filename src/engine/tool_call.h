@@ -11,6 +11,7 @@
 #include "agent/session.h"
 #include "core/json.h"
 #include "core/str.h"
+#include "engine/ask.h"
 #include "engine/tool.h"
 
 struct engine;
@@ -30,7 +31,7 @@ struct tool_call_options {
     struct str code;               /* copied */
     int64_t timeout_ms;            /* 0: the tool's own */
     int64_t max_output_tokens;     /* 0: the tool's own; else the smaller of both */
-    uint64_t session;              /* makes completions stick to an endpoint; 0 for none */
+    uint64_t session;              /* tool_session; makes completions stick to an endpoint; 0 for none */
 
     /* The outcome: once, never from inside tool_call_start, not at all after tool_call_cancel. */
     void (*done)(void *user, const struct tool_call_outcome *outcome);
@@ -38,8 +39,11 @@ struct tool_call_options {
     /* The tool has something to say to a person. NULL is allowed. */
     void (*notice)(void *user, struct str text);
 
-    /* A completion that the tool asked for begins (true) or ends to wait in the model client's queue. NULL is allowed.
-     */
+    /* A person is asked. NULL is allowed. */
+    void (*asked)(void *user, const struct ask_question *question);
+
+    /* A completion that the tool asked for begins (true) or ends to wait in the model client's queue; the same for a
+     * person's answer. NULL is allowed. */
     void (*waiting)(void *user, bool waits);
 
     /* Once, last, in a turn of its own, also after a cancel: nothing of the call is left. NULL is allowed. */

@@ -1,4 +1,6 @@
-/* Completions that tools ask for: one user message to the model of a role, its text without thought back. */
+/* Completions that tools ask for: one user message, perhaps with an image, to the model of a role, its text without
+ * thought back. */
+#include "core/base64.h"
 #include "core/mem.h"
 #include "engine/tool_run.h"
 #include "protocol/transcript.h"
@@ -11,13 +13,19 @@
 /* What a template and the count may add to the estimate of a prompt. */
 #define PROMPT_SLACK_TOKENS 256
 
+/* What an image counts for in a prompt where the server does not say. */
+#define IMAGE_TOKENS 1000
+
 struct completion_task {
     struct tool_task task;
     tool_complete_fn done;
     void *user;
+    enum model_role role;
     struct model_client *model;
     struct model_call *call;
-    struct buf wire, text;
+    struct buf wire, text, base64;
+    char *media_type;
+    struct model_image image;
     struct prompt_view view;
     int64_t prompt_tokens;
     bool waits, overflow;
@@ -29,6 +37,8 @@ static void finish_task(struct completion_task *completion)
     prompt_view_finish(&completion->view);
     buf_finish(&completion->wire);
     buf_finish(&completion->text);
+    buf_finish(&completion->base64);
+    free(completion->media_type);
     free(completion);
 }
 
@@ -71,7 +81,7 @@ static void on_notice(void *user, const struct model_notice *notice)
         break;
     case MODEL_NOTICE_RETRY:
     case MODEL_NOTICE_PARAMETER_DROPPED:
-        tool_report_notice(run, "summary model: %s", notice->text);
+        tool_report_notice(run, "%s model: %s", model_role_name(completion->role), notice->text);
         break;
     case MODEL_NOTICE_WINDOW:
     case MODEL_NOTICE_SERVED_MODEL:
@@ -91,13 +101,13 @@ static void count_usage(struct completion_task *completion, const struct model_r
     const struct usage *reported = &result->usage;
     if (!ended && reported->prompt <= 0)
         return; /* refused before any work was done */
-    struct usage *sum = &facts->role_usage[MODEL_SUMMARY];
+    struct usage *sum = &facts->role_usage[completion->role];
     sum->prompt += reported->prompt > 0 ? reported->prompt : completion->prompt_tokens;
     sum->completion +=
         reported->completion > 0 ? reported->completion : token_estimate_text(buf_str(&completion->text));
     sum->cached += at_least_0(reported->cached);
     sum->reasoning += at_least_0(reported->reasoning);
-    facts->role_calls[MODEL_SUMMARY]++;
+    facts->role_calls[completion->role]++;
 }
 
 static enum status status_of(const struct tool_run *run, const struct model_result *result)
@@ -168,10 +178,20 @@ static void cancel(struct tool_task *task)
     model_call_cancel(completion->model, completion->call);
 }
 
+static bool can_ask(const struct tool_run *run, enum model_role role)
+{
+    const struct model_client *model = engine_model(run->engine, role);
+    return model && !model->builtin;
+}
+
 bool tool_can_complete(const struct tool_run *run)
 {
-    const struct model_client *model = engine_model(run->engine, MODEL_SUMMARY);
-    return model && !model->builtin;
+    return can_ask(run, MODEL_SUMMARY);
+}
+
+bool tool_can_see(const struct tool_run *run)
+{
+    return can_ask(run, MODEL_VISION);
 }
 
 static bool may_begin(struct completion_task *completion, int64_t max_tokens)
@@ -179,8 +199,9 @@ static bool may_begin(struct completion_task *completion, int64_t max_tokens)
     struct tool_run *run = completion->task.run;
     if (run->over)
         return false;
-    if (!tool_can_complete(run)) {
-        error_set(&completion->error, STATUS_UNSUPPORTED, "there is no language model to ask");
+    if (!can_ask(run, completion->role)) {
+        error_set(&completion->error, STATUS_UNSUPPORTED, "there is no %s to ask",
+                  completion->role == MODEL_VISION ? "model that sees images" : "language model");
         return false;
     }
     int64_t window = model_window(completion->model);
@@ -192,30 +213,34 @@ static bool may_begin(struct completion_task *completion, int64_t max_tokens)
     return true;
 }
 
-void tool_complete(struct tool_run *run, struct str prompt, int64_t max_tokens, tool_complete_fn done, void *user)
+static struct completion_task *create_task(struct tool_run *run, enum model_role role, struct str prompt)
 {
-    const struct engine_options *options = &run->engine->options;
     struct completion_task *completion = mem_zalloc(sizeof *completion);
     completion->task.run = run;
-    completion->done = done;
-    completion->user = user;
-    completion->model = engine_model(run->engine, MODEL_SUMMARY);
+    completion->role = role;
+    completion->model = engine_model(run->engine, role);
     completion->prompt_tokens = token_estimate_text(prompt);
     buf_init(&completion->wire, BUF_UNBOUNDED);
     buf_init(&completion->text, MAX_REPLY_BYTES);
+    buf_init(&completion->base64, BUF_UNBOUNDED);
     prompt_view_init(&completion->view);
-    if (max_tokens <= 0)
-        max_tokens = options->summary_max_tokens > 0 ? options->summary_max_tokens : ENGINE_SUMMARY_MAX_TOKENS;
+    if (json_escape(&completion->wire, prompt) != STATUS_OK)
+        abort(); /* the buffer has no cap */
+    return completion;
+}
+
+static void start_task(struct completion_task *completion, const struct sampling *sampling, int64_t max_tokens)
+{
+    struct tool_run *run = completion->task.run;
     if (!may_begin(completion, max_tokens)) {
         tool_wait(run, 0, on_not_begun, completion);
         return;
     }
-    if (json_escape(&completion->wire, prompt) != STATUS_OK)
-        abort(); /* the buffer has no cap */
     prompt_view_add(&completion->view, MESSAGE_USER, buf_str(&completion->wire));
     const struct model_request request = {
         .prompt = &completion->view,
-        .sampling = options->summary_sampling,
+        .image = completion->media_type ? &completion->image : NULL,
+        .sampling = *sampling,
         .max_tokens = max_tokens,
         .server_stops = false, /* stop strings belong to the tag protocol, which a page summary does not speak */
         .session = run->options.session,
@@ -223,4 +248,31 @@ void tool_complete(struct tool_run *run, struct str prompt, int64_t max_tokens, 
     };
     tool_task_add(run, &completion->task, cancel);
     completion->call = model_start(completion->model, &request, &handlers, completion);
+}
+
+void tool_complete(struct tool_run *run, struct str prompt, int64_t max_tokens, tool_complete_fn done, void *user)
+{
+    const struct engine_options *options = &run->engine->options;
+    struct completion_task *completion = create_task(run, MODEL_SUMMARY, prompt);
+    completion->done = done;
+    completion->user = user;
+    if (max_tokens <= 0)
+        max_tokens = options->summary_max_tokens > 0 ? options->summary_max_tokens : ENGINE_SUMMARY_MAX_TOKENS;
+    start_task(completion, &options->summary_sampling, max_tokens);
+}
+
+void tool_see(struct tool_run *run, struct str prompt, const struct tool_image *image, tool_complete_fn done,
+              void *user)
+{
+    const struct engine_options *options = &run->engine->options;
+    struct completion_task *completion = create_task(run, MODEL_VISION, prompt);
+    completion->done = done;
+    completion->user = user;
+    completion->prompt_tokens += IMAGE_TOKENS;
+    completion->media_type = str_dup(image->media_type);
+    if (base64_append(&completion->base64, image->bytes) != STATUS_OK)
+        abort(); /* the buffer has no cap */
+    completion->image = (struct model_image){str_of(completion->media_type), buf_str(&completion->base64)};
+    start_task(completion, &options->vision_sampling,
+               options->vision_max_tokens > 0 ? options->vision_max_tokens : ENGINE_SUMMARY_MAX_TOKENS);
 }

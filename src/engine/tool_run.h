@@ -25,6 +25,7 @@ struct tool_run {
     void (*free_state)(void *state);
     atomic_bool over; /* finished, cancelled or late; read by the pool */
     bool canceled;    /* by the owner: no outcome is wanted */
+    bool started;     /* the tool knows of the call; not while a person is asked for consent */
     bool delivered, release_scheduled;
     struct tool_task *tasks;
     struct loop_timer *deadline;
@@ -45,6 +46,9 @@ void tool_task_remove(struct tool_task *task);
 
 /* Has the call released, in a turn of its own, when nothing of it is left. */
 void tool_run_check(struct tool_run *run);
+
+/* Asks a person whether the call may run; `done` gets the call as its user. */
+void tool_run_ask_permission(struct tool_run *run, tool_ask_fn done);
 
 /* The deadline's clock stands still while at least one completion waits. */
 void tool_run_waits(struct tool_run *run, bool waits);

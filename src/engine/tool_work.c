@@ -1,4 +1,4 @@
-/* Requests, pool jobs and waits of a tool call. */
+/* Requests, pool jobs, waits and holds of a tool call. */
 #include "core/mem.h"
 #include "engine/tool_run.h"
 
@@ -44,9 +44,39 @@ void tool_wait(struct tool_run *run, int64_t delay_ms, void (*done)(void *user),
 struct request_task {
     struct tool_task task;
     struct http_request *request;
+    http_check_fn check;
+    http_max_body_fn max_body_of;
+    http_headers_fn on_headers;
+    http_data_fn on_data;
     http_done_fn done;
     void *user;
 };
+
+/* The client knows the task alone; the tool's callbacks get the tool's `user`. */
+
+static enum status on_check(void *user, const char *url, struct error *error)
+{
+    struct request_task *request = user;
+    return request->check(request->user, url, error);
+}
+
+static size_t on_max_body(void *user, const struct http_response *head)
+{
+    struct request_task *request = user;
+    return request->max_body_of(request->user, head);
+}
+
+static bool on_headers(void *user, const struct http_response *head)
+{
+    struct request_task *request = user;
+    return request->on_headers(request->user, head);
+}
+
+static void on_data(void *user, struct str data)
+{
+    struct request_task *request = user;
+    request->on_data(request->user, data);
+}
 
 static void request_cancel(struct tool_task *task)
 {
@@ -68,7 +98,8 @@ static void on_unsent(void *user)
 {
     struct request_task *request = user;
     bool over = request->task.run->over;
-    struct http_response response = {.status = over ? STATUS_CANCELED : STATUS_UNSUPPORTED, .effective_url = ""};
+    struct http_response response = {
+        .status = over ? STATUS_CANCELED : STATUS_UNSUPPORTED, .effective_url = "", .addresses = ""};
     error_set(&response.error, response.status, over ? "the call is over" : "this program has no network");
     request->done(request->user, &response);
     buf_finish(&response.body);
@@ -81,12 +112,21 @@ void tool_request(struct tool_run *run, const struct http_options *options, http
     request->done = done;
     request->user = user;
     request->task.run = run;
+    request->check = options->check;
+    request->max_body_of = options->max_body_of;
+    request->on_headers = options->on_headers;
+    request->on_data = options->on_data;
     if (run->over || !run->engine->options.http) {
         tool_wait(run, 0, on_unsent, request);
         return;
     }
     tool_task_add(run, &request->task, request_cancel);
-    request->request = http_request_start(run->engine->options.http, options, on_response, request);
+    struct http_options own = *options;
+    own.check = options->check ? on_check : NULL;
+    own.max_body_of = options->max_body_of ? on_max_body : NULL;
+    own.on_headers = options->on_headers ? on_headers : NULL;
+    own.on_data = options->on_data ? on_data : NULL;
+    request->request = http_request_start(run->engine->options.http, &own, on_response, request);
 }
 
 /* ---- jobs for the pool ---- */
@@ -135,4 +175,47 @@ void tool_work(struct tool_run *run, void (*work)(void *user), void (*done)(void
     task->user = user;
     tool_task_add(run, &task->task, work_cancel);
     task->job = loop_work_start(run->engine->loop, do_work, on_worked, task);
+}
+
+/* ---- work of the tool's own ---- */
+
+struct tool_hold {
+    struct tool_task task;
+    void (*cancel)(void *user);
+    void *user;
+    bool canceled;
+};
+
+static void hold_canceled(void *user)
+{
+    struct tool_hold *hold = user;
+    if (hold->canceled)
+        return;
+    hold->canceled = true;
+    hold->cancel(hold->user);
+}
+
+static void hold_cancel(struct tool_task *task)
+{
+    hold_canceled(task);
+}
+
+struct tool_hold *tool_hold_begin(struct tool_run *run, void (*cancel)(void *user), void *user)
+{
+    struct tool_hold *hold = mem_zalloc(sizeof *hold);
+    hold->cancel = cancel;
+    hold->user = user;
+    tool_task_add(run, &hold->task, hold_cancel);
+    if (run->over)
+        loop_defer(run->engine->loop, hold_canceled, hold);
+    return hold;
+}
+
+void tool_hold_end(struct tool_hold *hold)
+{
+    struct tool_run *run = hold->task.run;
+    loop_defer_cancel(run->engine->loop, hold_canceled, hold);
+    tool_task_remove(&hold->task);
+    free(hold);
+    tool_run_check(run);
 }
