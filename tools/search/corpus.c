@@ -11,21 +11,20 @@ static void take_hits(struct search_query *query, const struct corpus_results *f
         if (hit->headings && *hit->headings)
             buf_addf(&snippet, "%s: ", hit->headings);
         buf_add_text(&snippet, hit->snippet ? hit->snippet : "");
-        search_results_add(&query->found, str_of(hit->title), str_of(hit->url), (struct str){0}, (struct str){0},
-                           buf_str(&snippet));
+        const struct web_item item = {
+            .title = str_of(hit->title), .url = str_of(hit->url), .snippet = buf_str(&snippet)};
+        web_results_add(&query->found, &item);
     }
     buf_finish(&snippet);
 }
 
-/* On the pool. The query belongs to this job until on_searched. */
+/* On the pool. What of the query a job uses belongs to it until on_searched. */
 static void search(void *user)
 {
     struct search_query *query = user;
     struct search_tool *tool = query->call->tool;
     struct corpus *corpus;
     struct corpus_results found;
-    search_results_finish(&query->found);
-    search_results_init(&query->found, tool->n_results);
     query->corpus_status = corpus_pool_take(tool->corpus, &corpus, &query->corpus_error);
     if (query->corpus_status != STATUS_OK)
         return;
@@ -43,20 +42,24 @@ static void on_searched(void *user)
     if (tool_canceled(query->call->run))
         return;
     if (query->corpus_status == STATUS_OK) {
-        search_results_finish(&query->results);
+        web_results_finish(&query->results);
         query->results = query->found;
-        query->found = (struct search_results){0};
+        query->found = (struct web_results){0};
         search_answered(query);
         return;
     }
-    char text[sizeof query->failure.person];
-    search_fail(query, query->corpus_status == STATUS_TIMEOUT,
-                "the local collection of documents could not be read. Go on with what you already know.",
-                "the corpus could not be searched: %s", error_text(&query->corpus_error, text, sizeof text));
-    search_failed(query);
+    char text[sizeof query->chain.failure.person];
+    chain_fail(&query->chain, "the local collection of documents could not be read. Go on with what you already know.",
+               "the corpus could not be searched: %s", error_text(&query->corpus_error, text, sizeof text));
+    query->chain.failure.may_pass = query->corpus_status == STATUS_TIMEOUT;
+    chain_failed(&query->chain);
 }
 
-void search_corpus_ask(struct search_query *query)
+void search_corpus_ask(void *user)
 {
+    struct search_query *query = user;
+    buf_reset(&query->notice);
+    web_results_finish(&query->found);
+    search_results_init(query, &query->found);
     tool_work(query->call->run, search, on_searched, query);
 }

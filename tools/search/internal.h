@@ -1,7 +1,8 @@
 /* tools/search/internal.h
  *
- * The parts of the search tool: search.c takes a call through its queries, the back ends (serper.c, searxng.c,
- * corpus.c) ask and read answers, results.c keeps what was found, render.c words it.
+ * The parts of the search tool: search.c is the tool, call.c takes a call through its queries, request.c is what the
+ * back ends share that ask over the network (one file for each), locale.c is how they name languages, render.c words
+ * what was found.
  */
 #ifndef FATHOM_TOOLS_SEARCH_INTERNAL_H
 #define FATHOM_TOOLS_SEARCH_INTERNAL_H
@@ -9,53 +10,51 @@
 #include "core/buf.h"
 #include "core/json.h"
 #include "protocol/signature.h"
+#include "tools/common/chain.h"
 #include "tools/common/corpus_pool.h"
 #include "tools/common/line.h"
+#include "tools/common/queries.h"
+#include "tools/common/web_answer.h"
+#include "tools/common/web_results.h"
 #include "tools/search/search.h"
 
-#define SEARCH_MAX_RESULTS  50
-#define SEARCH_MAX_RESPONSE ((size_t)4 * 1024 * 1024)
+/* A back end as the program knows it. */
+struct search_kind {
+    const char *name;     /* "brave" */
+    const char *url;      /* where it is unless configured; NULL where it must be, or there is none */
+    const char *key_name; /* the variable of its key where it needs one: "BRAVE_API_KEY" */
 
-/* One result. Fields are single lines of valid UTF-8, capped; empty where unknown, but for `url`. */
-struct search_result {
-    char *title, *url, *date, *source, *snippet;
+    /* chain_backend.ask: begins a try for a struct search_query, which ends with search_answered, or with one of the
+     * failures of chain.h and web_answer.h. */
+    void (*ask)(void *query);
 };
-
-struct search_results {
-    struct search_result *items;
-    size_t count, limit;
-};
-
-/* Why a back end gave nothing for a query. */
-struct search_failure {
-    char model[256];        /* what the model is told: no address, no key, what to do next */
-    char person[512];       /* what the user is told: the remedy */
-    bool may_pass;          /* worth another try */
-    int64_t retry_after_ms; /* as the server named it; -1 where it did not */
-};
+extern const struct search_kind search_kinds[SEARCH_BACKENDS];
 
 struct search_tool {
     struct tool tool; /* first: the engine hands it back */
     struct tool_signature signature;
-    enum search_backend backends[SEARCH_MAX_BACKENDS];
+    struct chain_backend *order[SEARCH_BACKENDS]; /* into `backends` */
     size_t n_backends, n_results;
-    char *serper_url, *serper_key, *searxng_url;
+    struct chain_backend backends[SEARCH_BACKENDS];
+    char *url[SEARCH_BACKENDS], *key[SEARCH_BACKENDS];
     struct corpus_pool *corpus;
+    bool tell_backend;
+    bool brave_plain; /* the plan of Brave's key knows no further passages */
     unsigned tries;
     int64_t request_timeout_ms;
-    uint64_t chance;
 };
 
 struct search_query {
     struct search_call *call;
     char *text;
-    size_t backend; /* the one being asked, an index */
-    unsigned tries; /* of it */
-    bool done, failed;
-    struct search_results results;
-    struct search_failure failure;
-    struct buf notice;           /* for the model, where its profile has a place for it */
-    struct search_results found; /* by a job on the pool, until it is over */
+    char *what; /* for notices: "search for …" */
+    struct chain chain;
+    struct web_results results; /* of the try under way, at last of the back end that answered */
+    bool brave_extras;          /* Brave was asked for further passages */
+    struct buf notice;          /* what else that one said; for the model, where its profile has a place for it */
+
+    /* Of a job on the pool, until it is over. */
+    struct web_results found;
     enum status corpus_status;
     struct error corpus_error;
 };
@@ -64,53 +63,70 @@ struct search_call {
     struct search_tool *tool;
     struct tool_run *run;
     struct search_query *queries;
-    size_t n_queries, n_done;
-    int64_t margin_ms; /* before the deadline the call ends by itself, so that the queries that were answered are not
-                          lost */
+    size_t n_queries;
+    struct queries asked;
 };
 
-/* ---- results.c ---- */
+/* ---- call.c ---- */
 
-void search_results_init(struct search_results *results, size_t limit);
-void search_results_finish(struct search_results *results);
+/* tool.start. */
+void search_start(struct tool *self, struct tool_run *run);
 
-/* Takes one result from a server's object: the members of these names (NULL for none). What is not a web or corpus
- * address, is there already, or passes the limit is left out. Members of wrong types count as absent. */
-struct search_fields {
-    const char *title, *url, *date, *source, *snippet;
-};
-void search_results_add_json(struct search_results *results, const json_t *object, const struct search_fields *fields);
-
-/* The same from texts; `url` decides. */
-void search_results_add(struct search_results *results, struct str title, struct str url, struct str date,
-                        struct str source, struct str snippet);
-
-/* ---- back ends: ask for `query`, later call search_answered or search_failed ---- */
-
-void search_serper_ask(struct search_query *query);
-void search_searxng_ask(struct search_query *query);
-void search_corpus_ask(struct search_query *query);
-
+/* The back end answered: query->results and query->notice are complete. */
 void search_answered(struct search_query *query);
-void search_failed(struct search_query *query);
 
-/* What tells one web back end from another: its name for a person, the remedies for 401/403 (`denied`) and 429
- * (`quota`), the member of its answer that lists the results, the members of a result, and `note`, which takes from the
- * answer what else it says. */
-struct search_service {
-    const char *name, *denied, *quota, *list;
-    struct search_fields fields;
-    void (*note)(struct search_query *query, const json_t *root);
+/* Makes a list for results of this run: repeated pages are left out where the profile has a place to say so. */
+void search_results_init(const struct search_query *query, struct web_results *results);
+
+/* ---- request.c ---- */
+
+/* Sends a configured request for the query; url, body and headers are taken from `options`. */
+void search_request(struct search_query *query, struct http_options *options, http_done_fn done);
+
+/* Whether the back end has its key. Where not, the try is ended in a later turn. */
+bool search_has_key(struct search_query *query, enum search_backend backend);
+
+/* Adds the objects of `list` (any type; only an array has any) to the query's results. */
+void search_take_list(struct search_query *query, const json_t *list, const struct web_fields *fields);
+
+/* Notes a short answer that the service shows above its results, with where it has it from; nothing when it is empty.
+ */
+void search_note_answer(struct search_query *query, struct str answer, struct str link);
+
+/* The query's text up to `max_characters` and `max_words`, cut between words where there are any. */
+struct str search_text(const struct search_query *query, size_t max_characters, size_t max_words);
+
+/* Appends "?name=value" or "&name=value" to an address. The buffer has no cap. */
+void search_add_parameter(struct buf *url, const char *name, struct str value);
+
+/* Appends `text` without "!" and "\\" at the beginning of words, with which search pages are told to go elsewhere. */
+void search_add_without_bangs(struct buf *out, struct str text);
+
+/* ---- locale.c ---- */
+
+/* How the services name the language and country of a query; NULL where a service does not know it. */
+struct search_locale {
+    const char *language;       /* ISO 639-1; Wikipedia, SearXNG */
+    const char *google_country; /* gl */
+    const char *google_language;
+    const char *brave_country; /* "ALL" where it does not know the country */
+    const char *brave_language;
+    const char *duckduckgo; /* kl */
+    const char *tavily;     /* country, as a word */
 };
 
-/* Ends the query with what a web back end responded: its results, or a failure in words for model and person. Does
- * nothing once the call is cancelled. */
-void search_take_response(struct search_query *query, const struct http_response *response,
-                          const struct search_service *service);
+/* That of the script of `text`; NULL for Latin letters, where a service's own default serves best. */
+const struct search_locale *search_locale(struct str text);
 
-/* Sets the query's failure; search_failed is still to be called. */
-void search_fail(struct search_query *query, bool may_pass, const char *model, const char *person, ...)
-    __attribute__((format(printf, 4, 5)));
+/* ---- back ends ---- */
+
+void search_serper_ask(void *query);
+void search_brave_ask(void *query);
+void search_tavily_ask(void *query);
+void search_searxng_ask(void *query);
+void search_wikipedia_ask(void *query);
+void search_duckduckgo_ask(void *query);
+void search_corpus_ask(void *query);
 
 /* ---- render.c ---- */
 

@@ -13,11 +13,11 @@ static void render(const struct profile *profile, enum prompt_id id, const struc
 }
 
 /* Whether an earlier query of the call shows the page already. */
-static bool shown_before(const struct search_query *query, const char *url)
+static bool shown_before(const struct search_query *query, const struct web_result *result)
 {
     for (const struct search_query *earlier = query->call->queries; earlier != query; earlier++) {
         for (size_t i = 0; i < earlier->results.count; i++) {
-            if (str_equal(str_of(earlier->results.items[i].url), str_of(url)))
+            if (str_equal(str_of(earlier->results.items[i].identity), str_of(result->identity)))
                 return true;
         }
     }
@@ -27,8 +27,8 @@ static bool shown_before(const struct search_query *query, const char *url)
 static void render_result(const struct search_query *query, size_t index, struct buf *out)
 {
     const struct profile *profile = tool_profile(query->call->run);
-    const struct search_result *result = &query->results.items[index];
-    bool merge = profile->observations == OBSERVATION_GENERIC && shown_before(query, result->url);
+    const struct web_result *result = &query->results.items[index];
+    bool merge = profile->observations == OBSERVATION_GENERIC && shown_before(query, result);
     char number[24];
     snprintf(number, sizeof number, "%zu", index + 1);
     const struct prompt_value values[] = {
@@ -42,14 +42,27 @@ static void render_result(const struct search_query *query, size_t index, struct
     render(profile, PROMPT_SEARCH_RESULT, values, sizeof values / sizeof values[0], out);
 }
 
+/* Which back end answered where it was not the first, and what else it said; trained formats have no place for it. */
+static void make_notice(const struct search_query *query, struct buf *out)
+{
+    if (tool_profile(query->call->run)->observations != OBSERVATION_GENERIC)
+        return;
+    chain_tell(&query->chain, out);
+    if (out->len > 0 && query->notice.len > 0)
+        buf_add_char(out, '\n');
+    buf_add(out, buf_str(&query->notice));
+}
+
 static void render_block(struct search_query *query, struct buf *out)
 {
     struct tool_run *run = query->call->run;
     const struct profile *profile = tool_profile(run);
-    struct buf results;
+    struct buf results, notice;
     buf_init(&results, BUF_UNBOUNDED);
+    buf_init(&notice, BUF_UNBOUNDED);
+    make_notice(query, &notice);
     for (size_t i = 0; i < query->results.count; i++) {
-        const struct search_result *result = &query->results.items[i];
+        const struct web_result *result = &query->results.items[i];
         if (i > 0)
             buf_add_text(&results, profile->result_separator);
         render_result(query, i, &results);
@@ -57,14 +70,14 @@ static void render_block(struct search_query *query, struct buf *out)
     }
     char count[24];
     snprintf(count, sizeof count, "%zu", query->results.count);
-    bool generic = profile->observations == OBSERVATION_GENERIC;
     const struct prompt_value values[] = {
         {.name = "query", .text = str_of(query->text)},
         {.name = "count", .text = str_of(count)},
         {.name = "results", .text = buf_str(&results)},
-        {.name = "notice", .text = generic ? buf_str(&query->notice) : STR("")},
+        {.name = "notice", .text = buf_str(&notice)},
     };
     render(profile, PROMPT_SEARCH_BLOCK, values, sizeof values / sizeof values[0], out);
+    buf_finish(&notice);
     buf_finish(&results);
 }
 
@@ -73,11 +86,11 @@ static void render_query(struct search_query *query, struct buf *out)
     const struct profile *profile = tool_profile(query->call->run);
     const struct prompt_value values[] = {
         {.name = "query", .text = str_of(query->text)},
-        {.name = "problem", .text = str_of(query->failure.model)},
+        {.name = "problem", .text = str_of(query->chain.failure.model)},
     };
-    if (query->failed)
+    if (query->chain.state == CHAIN_FAILED)
         render(profile, PROMPT_SEARCH_FAILED, values, 2, out);
-    else if (query->results.count == 0)
+    else if (query->chain.state != CHAIN_FOUND)
         render(profile, PROMPT_SEARCH_EMPTY, values, 1, out);
     else
         render_block(query, out);

@@ -1,7 +1,7 @@
 /* What models write where an address is asked. */
 #include "core/mem.h"
 #include "net/url.h"
-#include "tools/visit/internal.h"
+#include "tools/visit/rewrite_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,29 +66,61 @@ static char *join(const char *front, struct str rest)
     return mem_printf("%s%.*s", front, STR_ARG(rest));
 }
 
-static enum visit_address judge(struct str url)
+static enum visit_address judge(char **url)
 {
     struct url parts;
-    if (corpus_is_link(url))
+    if (corpus_is_link(str_of(*url)))
         return VISIT_CORPUS;
-    if (url_parse(url, &parts, NULL) != STATUS_OK)
+    if (url_parse(str_of(*url), &parts, NULL) != STATUS_OK)
         return VISIT_NO_ADDRESS;
     bool web = strcmp(parts.scheme, "http") == 0 || strcmp(parts.scheme, "https") == 0;
+    if (parts.user || parts.password) {
+        char *bare = url_without_credentials(str_of(*url));
+        free(*url);
+        *url = bare;
+    }
     url_finish(&parts);
     return web ? VISIT_WEB : VISIT_BAD_SCHEME;
 }
 
-char *visit_address_clean(struct str given, enum visit_address *kind, bool *assumed)
+/* The address of what is named by its identifier: "doi:10.1000/182", "10.1000/182", "arXiv:2301.00001v2",
+ * "PMID: 123456", "PMC123456". NULL for anything else. */
+static char *by_identifier(struct str text)
+{
+    static const char *const doi_marks[] = {"doi:", "DOI ", "doi "};
+    struct str doi = text;
+    for (size_t i = 0; i < sizeof doi_marks / sizeof doi_marks[0]; i++) {
+        if (str_starts_with_nocase(text, str_of(doi_marks[i])))
+            doi = str_trim(str_slice(text, strlen(doi_marks[i]), text.len));
+    }
+    size_t slash = str_find_char(doi, '/', 0);
+    if (str_starts_with(doi, STR("10.")) && slash != STR_NONE && slash >= 7 && slash <= 12 &&
+        rewrite_is_digits(str_slice(doi, 3, 7)) && str_find_char(doi, ' ', 0) == STR_NONE && doi.len > slash + 1)
+        return join("https://doi.org/", doi);
+    if (str_starts_with_nocase(text, STR("arxiv:")) && rewrite_is_arxiv(str_trim(str_slice(text, 6, text.len))))
+        return join("https://arxiv.org/abs/", str_trim(str_slice(text, 6, text.len)));
+    if (str_starts_with_nocase(text, STR("pmid:")) && rewrite_is_digits(str_trim(str_slice(text, 5, text.len))))
+        return join("https://pubmed.ncbi.nlm.nih.gov/", str_trim(str_slice(text, 5, text.len)));
+    if (str_starts_with(text, STR("PMC")) && rewrite_is_digits(str_slice(text, 3, text.len)))
+        return join("https://pmc.ncbi.nlm.nih.gov/articles/", text);
+    return NULL;
+}
+
+char *visit_address_clean(struct str given, enum visit_address *kind, bool *assumed, char **fragment)
 {
     char *line = line_make(given, URL_MAX_LENGTH);
     struct str text = peel(take_markdown_link(str_of(line)));
     bool corpus = corpus_is_link(text);
-    size_t fragment = corpus ? STR_NONE : str_find_char(text, '#', 0);
-    if (fragment != STR_NONE)
-        text = str_slice(text, 0, fragment);
+    size_t hash = corpus ? STR_NONE : str_find_char(text, '#', 0);
+    char *url = by_identifier(text);
     *assumed = false;
-    char *url;
-    if (str_starts_with(text, STR("//"))) {
+    if (fragment)
+        *fragment = hash != STR_NONE && !url ? str_dup(str_slice(text, hash + 1, text.len)) : NULL;
+    if (hash != STR_NONE)
+        text = str_slice(text, 0, hash);
+    if (url) {
+        /* an identifier is whole as it is */
+    } else if (str_starts_with(text, STR("//"))) {
         url = join("https:", text);
     } else if (corpus || scheme_length(text) > 0) {
         url = str_dup(text);
@@ -98,7 +130,7 @@ char *visit_address_clean(struct str given, enum visit_address *kind, bool *assu
                    str_starts_with_nocase(text, STR("localhost"));
         url = join(*assumed ? "https://" : "", text);
     }
-    *kind = judge(str_of(url));
+    *kind = judge(&url);
     if (*kind == VISIT_NO_ADDRESS && scheme_length(str_of(url)) > 0 && !str_starts_with_nocase(text, STR("http")))
         *kind = VISIT_BAD_SCHEME;
     free(line);

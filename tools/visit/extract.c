@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PASSAGES = 10, MAX_SENTENCES = 3, MAX_LINKS = 5, MAX_PAGE_LINKS = 500 };
+enum { MAX_PASSAGES = 10, MAX_SENTENCES = 3 };
 
 static void add_passage(struct visit_page *page, const struct passage *passage)
 {
@@ -61,73 +61,23 @@ static void pick_sentences(struct visit_page *page)
     }
 }
 
-struct link {
-    struct str label, url;
-};
-
-/* The next [label](http…) at or after *at. */
-static bool next_link(struct str text, size_t *at, struct link *link)
-{
-    for (;;) {
-        size_t middle = str_find(text, STR("](http"), *at);
-        if (middle == STR_NONE)
-            return false;
-        *at = middle + 2;
-        size_t open = middle, end = middle + 2;
-        while (open > 0 && middle - open < 200 && text.data[open - 1] != '[' && text.data[open - 1] != '\n')
-            open--;
-        while (end < text.len && text.data[end] != ')' && !ascii_is_space(text.data[end]))
-            end++;
-        if (open == 0 || text.data[open - 1] != '[' || end == text.len || text.data[end] != ')')
-            continue;
-        bool image = open > 1 && text.data[open - 2] == '!';
-        link->label = str_slice(text, open, middle);
-        link->url = str_slice(text, middle + 2, end);
-        if (!image && link->label.len > 0 && link->url.len < 500)
-            return true;
-    }
-}
-
-/* Links whose words bear on the goal: where to go on from here. */
-static void pick_links(struct visit_page *page)
-{
-    struct link *links = mem_calloc(MAX_PAGE_LINKS, sizeof *links);
-    struct str *labels = mem_calloc(MAX_PAGE_LINKS, sizeof *labels);
-    struct ranked best[MAX_LINKS];
-    size_t count = 0, at = 0;
-    while (count < MAX_PAGE_LINKS && next_link(buf_str(&page->text), &at, &links[count])) {
-        labels[count] = links[count].label;
-        count++;
-    }
-    size_t found = rank_texts(labels, count, page->call->goal, best, MAX_LINKS);
-    for (size_t i = 0; i < found; i++) {
-        const struct link *link = &links[best[i].index];
-        if (str_find(buf_str(&page->links), link->url, 0) != STR_NONE)
-            continue;
-        buf_add_text(&page->links, page->links.len > 0 ? ", [" : "[");
-        line_add(&page->links, link->label, 120);
-        buf_add_text(&page->links, "](");
-        buf_add(&page->links, link->url);
-        buf_add_text(&page->links, ")");
-    }
-    free(labels);
-    free(links);
-}
-
 static void pick(void *user)
 {
     struct visit_page *page = user;
     buf_reset(&page->evidence);
     buf_reset(&page->summary);
     buf_reset(&page->links);
-    if (pick_passages(page) == 0) {
+    size_t found = pick_passages(page);
+    if (tool_canceled(page->call->run))
+        return;
+    if (found == 0) {
         buf_add_text(&page->summary,
                      "No passage of this page shares a word with the goal; what is shown is its beginning.");
-        return;
+    } else {
+        pick_sentences(page);
     }
-    pick_sentences(page);
-    if (tool_profile(page->call->run)->observations == OBSERVATION_GENERIC)
-        pick_links(page);
+    if (tool_profile(page->call->run)->observations == OBSERVATION_GENERIC && !tool_canceled(page->call->run))
+        visit_pick_links(page);
 }
 
 static void on_picked(void *user)

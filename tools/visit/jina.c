@@ -1,26 +1,12 @@
 /* A page through Jina Reader: GET https://r.jina.ai/URL, with "Accept: application/json" answers {"code": 200, "data":
- * {"title", "url", "content", "warning"}} (https://github.com/jina-ai/reader).
- *
- * The request goes to a configured address, but the page's address came from a model: it has to pass the guard's rules
- * all the same, since a reader inside our network could reach what the guard keeps from us. */
+ * {"title", "url", "content", "publishedTime", "warning"}} (https://github.com/jina-ai/reader). */
 #include "core/json.h"
 #include "core/mem.h"
-#include "net/resolve.h"
 #include "net/url.h"
 #include "tools/visit/internal.h"
 
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char not_public[] = "it is not on the public web, so it cannot be opened.";
-
-static void fall_back(struct visit_page *page, const char *why)
-{
-    tool_report_notice(page->call->run, "Jina Reader %s; %s is fetched directly", why, page->url);
-    page->not_jina = true;
-    visit_fetch(page);
-}
 
 static const char *why_unusable(const struct http_response *response)
 {
@@ -48,15 +34,60 @@ static int target_error(struct str warning)
     return code >= 400 && code <= 599 ? (int)code : 0;
 }
 
+static void lose(struct visit_page *page, const char *why)
+{
+    char *detail = mem_printf("Jina Reader %s", why);
+    visit_page_lost(page, VISIT_FAULT_BLOCKED, detail, "the service that reads pages could not read it.");
+    free(detail);
+}
+
 static bool take_data(struct visit_page *page, const json_t *data)
 {
     struct str content = json_get_str(data, "content");
     if (str_trim(content).len == 0)
         return false;
+    struct str date = json_get_str(data, "publishedTime");
     page->title = line_make(json_get_str(data, "title"), 300);
+    page->date = date.len > 0 ? line_make(date, 40) : NULL;
+    page->base_url = mem_strdup(page->target);
     buf_reset(&page->body);
     page->is_text = true;
     return buf_append_str(&page->body, content) == STATUS_OK;
+}
+
+/* What the job makes of a reply, which may be megabytes of JSON. */
+struct reply {
+    struct visit_page *page;
+    int error;       /* the site's, as the service tells it; 0: none */
+    const char *why; /* it is of no use; NULL where the page has its text */
+};
+
+static void read_reply(void *user)
+{
+    struct reply *reply = user;
+    json_t *root = NULL;
+    reply->why = "sent no JSON";
+    if (json_parse(buf_str(&reply->page->body), &root, NULL) != STATUS_OK)
+        return;
+    const json_t *data = json_object_get(root, "data");
+    reply->error = target_error(json_get_str(data, "warning"));
+    reply->why = reply->error == 0 && take_data(reply->page, data) ? NULL : "found no text";
+    json_decref(root);
+}
+
+static void on_read(void *user)
+{
+    struct reply reply = *(struct reply *)user;
+    free(user);
+    if (visit_page_over(reply.page))
+        return;
+    if (reply.error > 0)
+        visit_page_lost(reply.page, reply.error == 404 || reply.error == 410 ? VISIT_FAULT_GONE : VISIT_FAULT_BLOCKED,
+                        NULL, "the site gave no page (HTTP %d).", reply.error);
+    else if (reply.why)
+        lose(reply.page, reply.why);
+    else
+        visit_page_fetched(reply.page);
 }
 
 static void on_response(void *user, struct http_response *response)
@@ -65,25 +96,23 @@ static void on_response(void *user, struct http_response *response)
     if (visit_page_over(page))
         return;
     const char *why = why_unusable(response);
-    json_t *root = NULL;
-    if (!why && json_parse(buf_str(&response->body), &root, NULL) != STATUS_OK)
-        why = "sent no JSON";
-    const json_t *data = json_object_get(root, "data");
-    int error = target_error(json_get_str(data, "warning"));
-    if (error > 0)
-        visit_page_failed(page, NULL, "the site gave no page (HTTP %d).", error);
-    else if (why || !take_data(page, data))
-        fall_back(page, why ? why : "found no text");
-    else
-        visit_page_fetched(page);
-    json_decref(root);
+    if (why) {
+        lose(page, why);
+        return;
+    }
+    struct reply *reply = mem_zalloc(sizeof *reply);
+    reply->page = page;
+    buf_finish(&page->body);
+    page->body = response->body;
+    response->body = (struct buf){0};
+    tool_work(page->call->run, read_reply, on_read, reply);
 }
 
 static void ask_reader(struct visit_page *page)
 {
     struct visit_tool *tool = page->call->tool;
     char *target = NULL;
-    if (url_canonical(str_of(page->url), &target, NULL) != STATUS_OK) {
+    if (url_canonical(str_of(page->target), &target, NULL) != STATUS_OK) {
         visit_page_failed(page, NULL, "this is not a web address that can be opened.");
         return;
     }
@@ -108,50 +137,7 @@ static void ask_reader(struct visit_page *page)
     free(target);
 }
 
-/* Names that mean something only inside a network (RFC 6761, RFC 6762, ICANN's .internal). */
-static bool is_inner_name(struct str host)
-{
-    static const char *const endings[] = {".localhost", ".local",    ".internal", ".lan", ".home",
-                                          ".home.arpa", ".intranet", ".corp",     ".test"};
-    if (str_find_char(host, '.', 0) == STR_NONE)
-        return true;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (str_ends_with(host, str_of(endings[i])))
-            return true;
-    }
-    return false;
-}
-
-static void on_lookup(void *user, const struct addrinfo *addresses)
-{
-    struct visit_page *page = user;
-    page->lookup = NULL;
-    for (const struct addrinfo *address = addresses; address; address = address->ai_next) {
-        if (!guard_address_allowed(page->call->tool->guard, address->ai_addr)) {
-            visit_page_failed(page, NULL, "%s", not_public);
-            return;
-        }
-    }
-    /* A name that does not resolve here may do so at the service: behind a proxy programs often have no name server. */
-    ask_reader(page);
-}
-
 void visit_fetch_jina(struct visit_page *page)
 {
-    char *host = url_host(str_of(page->url));
-    bool numeric = host && (host[0] == '[' || strspn(host, "0123456789.") == strlen(host));
-    char *bare = host ? mem_strdup(host[0] == '[' ? host + 1 : host) : NULL;
-    if (bare && host[0] == '[')
-        bare[strcspn(bare, "]")] = '\0';
-    if (!host || (numeric ? !guard_text_allowed(page->call->tool->guard, bare) : is_inner_name(str_of(host)))) {
-        visit_page_failed(page, NULL, "%s", not_public);
-    } else if (numeric) {
-        ask_reader(page);
-    } else {
-        page->lookup = resolve_start(tool_loop(page->call->run), host, on_lookup, page);
-        if (!page->lookup)
-            fall_back(page, "could not be asked, since no name can be looked up");
-    }
-    free(bare);
-    free(host);
+    visit_ask_outside(page, page->call->tool->jina_url, ask_reader);
 }

@@ -1,8 +1,9 @@
 /* What bears on the goal, as the summary model sees it: asked for as JSON, asked again with less of the page when that
- * was too long or the reply is of no use, a bounded number of times; then passages are picked. */
+ * was too long or the reply is of no use, a bounded number of times; then passages are picked. Of a page that is longer
+ * than what is sent, the model is sent what bears on the goal. */
 #include "core/lenient_json.h"
 #include "protocol/profile.h"
-#include "text/token_estimate.h"
+#include "text/selection.h"
 #include "tools/visit/internal.h"
 
 #include <stdlib.h>
@@ -22,11 +23,52 @@ static void pick_instead(struct visit_page *page, const char *why)
     visit_pick(page);
 }
 
-static void ask_with_less(struct visit_page *page)
+static void select_part(void *user)
+{
+    struct visit_page *page = user;
+    struct selection_facts facts;
+    if (!page->selection)
+        page->selection = selection_create(buf_str(&page->text), page->call->goal);
+    if (tool_canceled(page->call->run))
+        return;
+    buf_reset(&page->part);
+    selection_write(page->selection, page->send_tokens, &page->part, &facts);
+    page->part_passages = facts.taken;
+    page->text_passages = facts.passages;
+}
+
+static void on_selected(void *user)
+{
+    struct visit_page *page = user;
+    if (visit_page_over(page))
+        return;
+    if (page->call->hurried) {
+        page->by_words = true;
+        visit_pick(page);
+        return;
+    }
+    page->state = PAGE_SUMMING;
+    ask(page);
+}
+
+/* Sends the model as much of the page as `send_tokens` says. */
+static void send_part(struct visit_page *page)
+{
+    if (page->send_tokens >= page->text_tokens) {
+        page->state = PAGE_SUMMING;
+        ask(page);
+        return;
+    }
+    page->state = PAGE_SELECTING;
+    page->truncated = true;
+    tool_work(page->call->run, select_part, on_selected, page);
+}
+
+static void send_less(struct visit_page *page)
 {
     if (page->send_tokens > MIN_SEND_TOKENS)
         page->send_tokens = page->send_tokens * 7 / 10;
-    ask(page);
+    send_part(page);
 }
 
 /* Text of a string, or of a list of strings one a line. */
@@ -77,13 +119,13 @@ static void on_reply(void *user, const struct tool_completion *completion)
         return;
     if (completion->status == STATUS_OK) {
         if (take_reply(page, completion->text, completion->cut))
-            visit_page_done(page);
+            visit_check_quotes(page);
         else if (++page->replies == MAX_REPLIES)
             pick_instead(page, "its replies were of no use");
         else
-            ask_with_less(page);
+            send_less(page);
     } else if (completion->status == STATUS_TOO_BIG && page->send_tokens > MIN_SEND_TOKENS) {
-        ask_with_less(page);
+        send_less(page);
     } else {
         /* The client has tried what there was to try. */
         pick_instead(page, completion->error->message);
@@ -93,13 +135,12 @@ static void on_reply(void *user, const struct tool_completion *completion)
 static void ask(struct visit_page *page)
 {
     struct tool_run *run = page->call->run;
-    struct str text = buf_str(&page->text);
-    size_t length = page->send_tokens < page->text_tokens ? token_estimate_fit(text, page->send_tokens) : text.len;
+    bool whole = page->send_tokens >= page->text_tokens;
     struct buf prompt;
     const struct prompt_value values[] = {
         {.name = "url", .text = str_of(page->url)},
         {.name = "goal", .text = page->call->goal},
-        {.name = "content", .text = str_slice(text, 0, length)},
+        {.name = "content", .text = buf_str(whole ? &page->text : &page->part)},
     };
     buf_init(&prompt, BUF_UNBOUNDED);
     if (profile_render(tool_profile(run), PROMPT_PAGE_SUMMARY, values, sizeof values / sizeof values[0], &prompt) !=
@@ -122,10 +163,7 @@ void visit_sum_up(struct visit_page *page)
         return;
     }
     page->send_tokens = page->text_tokens;
-    if (page->send_tokens > call->tool->whole_page_tokens) {
+    if (page->send_tokens > call->tool->whole_page_tokens)
         page->send_tokens = call->tool->whole_page_tokens;
-        page->truncated = true;
-    }
-    page->state = PAGE_SUMMING;
-    ask(page);
+    send_part(page);
 }

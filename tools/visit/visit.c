@@ -3,11 +3,13 @@
 #include "core/embed.h"
 #include "core/mem.h"
 #include "net/resolve.h"
-#include "tools/visit/internal.h"
+#include "net/url.h"
+#include "text/selection.h"
+#include "tools/visit/network.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the passages of all pages of a call may take together, and of one page at most: some 24,000 and 3,000 tokens. */
 enum { CALL_EVIDENCE_BYTES = 96000, PAGE_EVIDENCE_BYTES = 12000 };
@@ -46,7 +48,10 @@ static void settle(struct visit_page *page, enum page_state state)
 {
     struct visit_call *call = page->call;
     page->state = state;
+    selection_destroy(page->selection);
+    page->selection = NULL;
     buf_finish(&page->text);
+    buf_finish(&page->part);
     call->n_active--;
     if (++call->n_over == call->n_pages)
         finish_call(call);
@@ -59,27 +64,9 @@ void visit_page_done(struct visit_page *page)
     settle(page, PAGE_DONE);
 }
 
-static void set_problem(struct visit_page *page, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
-static void set_problem(struct visit_page *page, const char *format, va_list arguments)
+void visit_page_give_up(struct visit_page *page)
 {
-    vsnprintf(page->problem, sizeof page->problem, format, arguments);
-}
-
-void visit_page_failed(struct visit_page *page, const char *detail, const char *problem, ...)
-{
-    va_list arguments;
-    va_start(arguments, problem);
-    set_problem(page, problem, arguments);
-    va_end(arguments);
-    tool_report_notice(page->call->run, "%s: %s", page->url, detail && *detail ? detail : page->problem);
     settle(page, PAGE_FAILED);
-}
-
-void visit_page_fetched(struct visit_page *page)
-{
-    visit_read(page);
 }
 
 static void start_page(struct visit_page *page)
@@ -89,10 +76,8 @@ static void start_page(struct visit_page *page)
     call->n_active++;
     switch (page->kind) {
     case VISIT_WEB:
-        if (call->tool->reader == VISIT_READER_JINA)
-            visit_fetch_jina(page);
-        else
-            visit_fetch(page);
+        visit_plan_ways(page);
+        visit_start_way(page);
         break;
     case VISIT_CORPUS:
         visit_read_corpus(page);
@@ -158,12 +143,22 @@ static void on_nearly_late(void *user)
 
 static void free_page(struct visit_page *page)
 {
+    visit_fetching_free(page);
     free(page->url);
+    free(page->key);
+    free(page->address);
+    free(page->readable);
+    free(page->target);
     free(page->title);
+    free(page->author);
+    free(page->date);
     free(page->base_url);
     free(page->content_type);
     buf_finish(&page->body);
+    selection_destroy(page->selection);
+    page->selection = NULL;
     buf_finish(&page->text);
+    buf_finish(&page->part);
     buf_finish(&page->evidence);
     buf_finish(&page->summary);
     buf_finish(&page->links);
@@ -175,32 +170,70 @@ static void free_call(void *state)
     cancel_lookups(call);
     for (size_t i = 0; i < call->n_pages; i++)
         free_page(&call->pages[i]);
+    for (size_t i = 0; i < call->n_visited; i++)
+        free(call->visited[i]);
+    free(call->visited);
     free(call->pages);
     free(call);
 }
 
-static bool has_page(const struct visit_call *call, const char *url)
+static bool has_page(const struct visit_call *call, const char *key)
 {
     for (size_t i = 0; i < call->n_pages; i++) {
-        if (str_equal(str_of(call->pages[i].url), str_of(url)))
+        if (strcmp(call->pages[i].key, key) == 0)
             return true;
     }
     return false;
 }
 
+static void note_visited(struct visit_call *call, const char *address)
+{
+    if (!address)
+        return;
+    call->visited = mem_realloc(call->visited, call->n_visited + 1, sizeof *call->visited);
+    call->visited[call->n_visited++] = url_identity(str_of(address));
+}
+
+static void find_addresses(struct visit_page *page, struct str fragment)
+{
+    char *inside = visit_unwrap(str_of(page->url));
+    page->address = inside ? inside : mem_strdup(page->url);
+    page->readable = visit_readable(str_of(page->address), inside ? STR("") : fragment);
+    note_visited(page->call, page->url);
+    note_visited(page->call, inside);
+    note_visited(page->call, page->readable);
+}
+
+/* One for all spellings of an address. A fragment counts where it says what is read, as the sheet of a table does. */
+static char *page_key(const struct visit_page *page)
+{
+    char *canonical = NULL;
+    if (page->kind != VISIT_WEB || url_canonical(str_of(page->url), &canonical, NULL) != STATUS_OK)
+        return mem_strdup(page->url);
+    char *key = mem_printf("%s\n%s", canonical, page->readable ? page->readable : "");
+    free(canonical);
+    return key;
+}
+
 static void take_page(struct visit_call *call, struct str given)
 {
     struct visit_page *page = &call->pages[call->n_pages];
-    char *url = visit_address_clean(given, &page->kind, &page->assumed_scheme);
-    if (has_page(call, url)) {
-        free(url);
+    char *fragment = NULL;
+    page->call = call;
+    page->url = visit_address_clean(given, &page->kind, &page->assumed_scheme, &fragment);
+    if (page->kind == VISIT_WEB)
+        find_addresses(page, str_of(fragment));
+    free(fragment);
+    page->key = page_key(page);
+    if (has_page(call, page->key)) {
+        free_page(page);
+        *page = (struct visit_page){0};
         return;
     }
     call->n_pages++;
-    page->url = url;
-    page->call = call;
     buf_init(&page->body, BUF_UNBOUNDED);
     buf_init(&page->text, BUF_UNBOUNDED);
+    buf_init(&page->part, BUF_UNBOUNDED);
     buf_init(&page->evidence, BUF_UNBOUNDED);
     buf_init(&page->summary, BUF_UNBOUNDED);
     buf_init(&page->links, BUF_UNBOUNDED);
@@ -251,10 +284,16 @@ static bool visit_check(struct tool *self, struct buf *line)
 {
     struct visit_tool *tool = (struct visit_tool *)self;
     buf_add_text(line, tool->reader == VISIT_READER_JINA ? "reads through Jina Reader" : "reads pages itself");
+    for (size_t i = 0; i < tool->n_fallbacks; i++)
+        buf_addf(line, "%s%s", i == 0 ? "; where that fails, asks " : ", then ",
+                 tool->fallbacks[i] == VISIT_FALLBACK_JINA ? "Jina Reader" : "the Internet Archive");
     if (tool->reader == VISIT_READER_JINA && !tool->jina_key)
         buf_add_text(line, " (no JINA_API_KEY: at a lower rate)");
     buf_add_text(line, tool->summarizer == VISIT_SUMMARY_MODEL ? "; a language model, where there is one, sums them up"
                                                                : "; passages are picked");
+    buf_add_text(line, tool->network->cache ? "; keeps pages in a cache" : "; keeps no pages");
+    if (tool->network->robots)
+        buf_add_text(line, ", heeds robots.txt");
     if (!tool->corpus)
         return true;
     struct corpus *corpus;
@@ -272,8 +311,10 @@ static void visit_destroy(struct tool *self)
     struct visit_tool *tool = (struct visit_tool *)self;
     signature_finish(&tool->signature);
     corpus_pool_destroy(tool->corpus);
+    visit_network_destroy(tool->network);
     free(tool->jina_url);
     free(tool->jina_key);
+    free(tool->archive_url);
     free(tool);
 }
 
@@ -288,6 +329,9 @@ static void copy_options(struct visit_tool *tool, const struct visit_options *op
     tool->reader = options->reader;
     tool->jina_url = mem_strdup(options->jina_url ? options->jina_url : VISIT_JINA_URL);
     tool->jina_key = mem_strdup_or_null(options->jina_key);
+    tool->archive_url = mem_strdup(options->archive_url ? options->archive_url : VISIT_ARCHIVE_URL);
+    tool->n_fallbacks = options->n_fallbacks;
+    memcpy(tool->fallbacks, options->fallbacks, sizeof tool->fallbacks);
     tool->guard = options->guard;
     if (options->corpus_path)
         tool->corpus = corpus_pool_create(options->corpus_path);
@@ -298,11 +342,15 @@ static void copy_options(struct visit_tool *tool, const struct visit_options *op
     tool->max_redirects = (int)or_default(options->max_redirects, VISIT_DEFAULT_MAX_REDIRECTS);
     tool->tries = (unsigned)or_default(options->tries, 2);
     tool->chance = (uint64_t)(uintptr_t)tool;
+    tool->documents = options->documents;
+    tool->network = visit_network_create(options);
 }
 
 enum status visit_tool_create(const struct visit_options *options, struct tool **out, struct error *error)
 {
     struct str text = options->signature;
+    if (options->n_fallbacks > VISIT_MAX_FALLBACKS)
+        return error_set(error, STATUS_INVALID, "there are no more than %d fallbacks", VISIT_MAX_FALLBACKS);
     if (text.len == 0 && !embed_find("tools/visit/signature.json", &text))
         return error_set(error, STATUS_NOT_FOUND, "the program was built without the signature of visit");
     struct visit_tool *tool = mem_zalloc(sizeof *tool);
