@@ -70,6 +70,19 @@ typedef void (*fathom_event_fn)(void *user, const char *event);
 FATHOM_EXPORT enum fathom_status fathom_ask(struct fathom *fathom, const char *question, fathom_event_fn event,
                                             void *user);
 
+/* A tool wants something from the person: `question` is a JSON object on one line, {"purpose": "answer" or
+ * "permission", "tool", "text", "schema" (of the answer; null: any text), "arguments", "code"}. Called on the thread
+ * that is in fathom_ask; the run waits meanwhile, its clock too. Must not use the context but for fathom_cancel. */
+struct fathom_reply;
+typedef void (*fathom_question_fn)(void *user, const char *question, struct fathom_reply *reply);
+
+/* Answers from inside the callback: a text, an object as JSON where there is a schema, and "once" or "always" for a
+ * permission. `text` is copied. A question without a reply is declined. */
+FATHOM_EXPORT void fathom_reply(struct fathom_reply *reply, const char *text);
+
+/* Has questions put to `question`; NULL (the beginning): nobody can be asked. From the next fathom_ask on. */
+FATHOM_EXPORT void fathom_on_question(struct fathom *fathom, fathom_question_fn question, void *user);
+
 /* Makes the fathom_ask that is under way end soon with an orderly result; where none is, the next one. From any thread,
  * and from a signal handler. */
 FATHOM_EXPORT void fathom_cancel(struct fathom *fathom);

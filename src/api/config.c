@@ -14,7 +14,7 @@
 #define MAX_FILE_BYTES ((size_t)1024 * 1024)
 
 /* Variables that other programs of this kind read and that this one has no use for yet. */
-static const char *const foreign_variables[] = {"BRAVE_API_KEY", "TAVILY_API_KEY", "SANDBOX_FUSION_ENDPOINT"};
+static const char *const foreign_variables[] = {"SANDBOX_FUSION_ENDPOINT"};
 
 struct config *config_create(void)
 {
@@ -177,6 +177,17 @@ static enum status at_origin(const struct config *config, enum option_id id, enu
     return status;
 }
 
+/* Appends an address as it will be asked for, where it has a place for a language. */
+static void fill_language(struct buf *out, struct str text)
+{
+    size_t at = str_find(text, STR("{language}"), 0);
+    buf_add(out, str_slice(text, 0, at));
+    if (at != STR_NONE) {
+        buf_add_text(out, "en");
+        buf_add(out, str_slice(text, at + strlen("{language}"), text.len));
+    }
+}
+
 static enum status check_urls(const struct config *config, enum option_id id, struct error *error)
 {
     size_t count;
@@ -190,7 +201,12 @@ static enum status check_urls(const struct config *config, enum option_id id, st
             error_set(error, STATUS_INVALID, "\"%s\" is no address: it must begin with http:// or https://", urls[i]);
             return at_origin(config, id, STATUS_INVALID, error);
         }
-        if (url_parse(text, &url, &inner) != STATUS_OK) {
+        struct buf sample;
+        buf_init(&sample, BUF_UNBOUNDED);
+        fill_language(&sample, text);
+        enum status status = url_parse(buf_str(&sample), &url, &inner);
+        buf_finish(&sample);
+        if (status != STATUS_OK) {
             error_set(error, STATUS_INVALID, "%s", inner.message);
             return at_origin(config, id, STATUS_INVALID, error);
         }
@@ -253,27 +269,45 @@ static enum status check_extra_body(const struct config *config, enum option_id 
     return STATUS_OK;
 }
 
+static enum status check_search(const struct config *config, struct error *error)
+{
+    size_t count;
+    const char *const *names = config_list(config, OPTION_SEARCH, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], "auto") == 0 && count > 1)
+            error_set(error, STATUS_INVALID, "auto stands alone: it takes everything that is configured");
+        else if (strcmp(names[i], "corpus") == 0 && config_text(config, OPTION_CORPUS) == NULL)
+            error_set(error, STATUS_INVALID, "searching a corpus needs one: --corpus FILE.db, made by fathom index");
+        else
+            continue;
+        return at_origin(config, OPTION_SEARCH, STATUS_INVALID, error);
+    }
+    return STATUS_OK;
+}
+
 static enum status check_together(const struct config *config, struct error *error)
 {
-    const char *model = config_text(config, OPTION_MODEL), *search = config_text(config, OPTION_SEARCH);
+    const char *model = config_text(config, OPTION_MODEL);
     bool builtin = model != NULL && strcmp(model, "builtin") == 0;
     if (config_number(config, OPTION_MAX_COST) > 0 && !builtin &&
         (!config_is_set(config, OPTION_PRICE_PROMPT) || !config_is_set(config, OPTION_PRICE_COMPLETION))) {
         error_set(error, STATUS_INVALID, "a limit on cost needs prices: set price-prompt and price-completion too");
         return at_origin(config, OPTION_MAX_COST, STATUS_INVALID, error);
     }
-    if (strcmp(search, "corpus") == 0 && config_text(config, OPTION_CORPUS) == NULL) {
-        error_set(error, STATUS_INVALID, "searching a corpus needs one: --corpus FILE.db, made by fathom index");
-        return at_origin(config, OPTION_SEARCH, STATUS_INVALID, error);
-    }
-    return STATUS_OK;
+    return check_search(config, error);
 }
 
 enum status config_resolve(struct config *config, struct error *error)
 {
-    static const enum option_id addresses[] = {OPTION_BASE_URL,    OPTION_SUMMARY_BASE_URL, OPTION_SEARCH_URL,
-                                               OPTION_SEARXNG_URL, OPTION_JINA_URL,         OPTION_PROXY};
-    static const enum option_id headers[] = {OPTION_HEADER, OPTION_SUMMARY_HEADER};
+    static const enum option_id addresses[] = {OPTION_BASE_URL,        OPTION_SUMMARY_BASE_URL,
+                                               OPTION_SEARCH_URL,      OPTION_SERPER_URL,
+                                               OPTION_BRAVE_URL,       OPTION_TAVILY_URL,
+                                               OPTION_SEARXNG_URL,     OPTION_WIKIPEDIA_URL,
+                                               OPTION_DUCKDUCKGO_URL,  OPTION_JINA_URL,
+                                               OPTION_ARCHIVE_URL,     OPTION_PROXY,
+                                               OPTION_VISION_BASE_URL, OPTION_TRANSCRIPTION_BASE_URL};
+    static const enum option_id headers[] = {OPTION_HEADER, OPTION_SUMMARY_HEADER, OPTION_VISION_HEADER,
+                                             OPTION_TRANSCRIPTION_HEADER};
     for (int id = 0; id < OPTION_COUNT; id++) {
         const struct option_spec *spec = option_spec((enum option_id)id);
         const char *text = spec->fallback, *origin = "default";
@@ -296,6 +330,8 @@ enum status config_resolve(struct config *config, struct error *error)
         status = check_extra_body(config, OPTION_EXTRA_BODY, error);
     if (status == STATUS_OK)
         status = check_extra_body(config, OPTION_SUMMARY_EXTRA_BODY, error);
+    if (status == STATUS_OK)
+        status = check_extra_body(config, OPTION_VISION_EXTRA_BODY, error);
     if (status == STATUS_OK)
         status = check_date(config, error);
     if (status == STATUS_OK)
@@ -381,7 +417,7 @@ void config_describe(const struct config *config, enum option_id id, struct buf 
     for (size_t i = 0; i < value->count; i++) {
         if (i > 0)
             buf_add_text(out, ", ");
-        if (strcmp(spec->argument, "URL") == 0) {
+        if (spec->argument != NULL && strcmp(spec->argument, "URL") == 0) {
             char *shown = url_without_credentials(str_of(value->texts[i]));
             buf_add_text(out, shown);
             free(shown);
@@ -389,6 +425,11 @@ void config_describe(const struct config *config, enum option_id id, struct buf 
             buf_add_text(out, value->texts[i]);
         }
     }
+}
+
+bool config_is_found(const struct config *config, enum option_id id)
+{
+    return config->file_was_found && config_source(config, id) == CONFIG_FILE;
 }
 
 const char *config_file(const struct config *config)
@@ -409,6 +450,8 @@ static void add_canonical(struct buf *out, const struct option_spec *spec, const
     case OPTION_INTEGER:
     case OPTION_DURATION:
     case OPTION_TOKENS:
+    case OPTION_SIZE:
+    case OPTION_FLAG:
         buf_addf(out, "%lld", (long long)value->integer);
         break;
     case OPTION_NUMBER:

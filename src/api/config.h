@@ -60,13 +60,16 @@ bool config_is_set(const struct config *config, enum option_id id);
 /* The text of a TEXT or CHOICE; NULL where there is none. Of a list: its first value. */
 const char *config_text(const struct config *config, enum option_id id);
 
-/* INTEGER, TOKENS: the number; DURATION: milliseconds. 0 where there is none. */
+/* INTEGER, TOKENS, SIZE: the number; DURATION: milliseconds; FLAG: 1 for yes. 0 where there is none. */
 int64_t config_integer(const struct config *config, enum option_id id);
 double config_number(const struct config *config, enum option_id id);
 const json_t *config_json(const struct config *config, enum option_id id); /* an object or NULL */
 const char *const *config_list(const struct config *config, enum option_id id, size_t *count);
 
 enum config_source config_source(const struct config *config, enum option_id id);
+
+/* Whether the value came from a ./fathom.yaml that nobody named: it may be a stranger's. */
+bool config_is_found(const struct config *config, enum option_id id);
 
 /* Where a value came from: "--model", "OPENAI_BASE_URL", "fathom.yaml:3:7", "default". */
 const char *config_origin(const struct config *config, enum option_id id, char *out, size_t size);
@@ -105,5 +108,8 @@ bool config_parse_duration(struct str text, int64_t *milliseconds);
 
 /* "110k", "131072", "1m" (binary multiples). False when it is none or does not fit. */
 bool config_parse_tokens(struct str text, int64_t *count);
+
+/* Reads "512MB", "2 GB", "65536": bytes, with powers of 1,024. */
+bool config_parse_size(struct str text, int64_t *bytes);
 
 #endif

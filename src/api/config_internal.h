@@ -14,7 +14,7 @@ struct config_value {
     bool set;
     char **texts; /* as written, lists split */
     size_t count, capacity;
-    int64_t integer; /* INTEGER, TOKENS; DURATION in milliseconds */
+    int64_t integer; /* INTEGER, TOKENS; DURATION in milliseconds, SIZE in bytes; FLAG 0 or 1 */
     double number;
     json_t *json;
     char *origin; /* "--model", "OPENAI_BASE_URL", "fathom.yaml:3:7", "default" */

@@ -85,6 +85,31 @@ bool config_parse_tokens(struct str text, int64_t *count)
     return true;
 }
 
+bool config_parse_size(struct str text, int64_t *bytes)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } factors[] = {
+        {"", 1},           {"b", 1},          {"k", 1024},          {"kb", 1024},           {"m", 1048576.0},
+        {"mb", 1048576.0}, {"g", 1073741824}, {"gb", 1073741824.0}, {"t", 1099511627776.0}, {"tb", 1099511627776.0}};
+    struct str rest = str_trim(text);
+    double amount;
+    if (!take_number(&rest, &amount))
+        return false;
+    rest = str_trim(rest);
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        if (!str_equal_ascii_nocase(rest, str_of(factors[i].name)))
+            continue;
+        double value = amount * factors[i].bytes;
+        if (value > 9e15 || value != floor(value))
+            return false;
+        *bytes = (int64_t)value;
+        return true;
+    }
+    return false;
+}
+
 /* A short form of the value for messages, without control characters. */
 static const char *quoted(struct str value, char *out, size_t size)
 {
@@ -177,6 +202,32 @@ static enum status read_duration(const struct option_spec *spec, struct str valu
     return status;
 }
 
+static enum status read_size(const struct option_spec *spec, struct str value, int64_t *out, struct error *error)
+{
+    char shown[80];
+    quoted(value, shown, sizeof shown);
+    int64_t bytes;
+    if (!config_parse_size(value, &bytes))
+        return error_set(error, STATUS_INVALID, "\"%s\" is not a size: write 512MB or 2GB", shown);
+    enum status status = check_range(spec, (double)bytes, shown, error);
+    if (status == STATUS_OK)
+        *out = bytes;
+    return status;
+}
+
+static enum status read_flag(struct str value, int64_t *out, struct error *error)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "off", "on", "0", "1"};
+    char shown[80];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (str_equal_ascii_nocase(value, str_of(words[i]))) {
+            *out = (int64_t)(i % 2);
+            return STATUS_OK;
+        }
+    }
+    return error_set(error, STATUS_INVALID, "\"%s\" is neither yes nor no", quoted(value, shown, sizeof shown));
+}
+
 static enum status read_choice(const struct option_spec *spec, struct str value, struct error *error)
 {
     const char *names[16];
@@ -244,6 +295,10 @@ static enum status read_value(const struct option_spec *spec, struct str value, 
         return read_choice(spec, value, error);
     case OPTION_JSON:
         return read_json(value, &out->json, error);
+    case OPTION_SIZE:
+        return read_size(spec, value, &out->integer, error);
+    case OPTION_FLAG:
+        return read_flag(value, &out->integer, error);
     }
     return STATUS_OK;
 }

@@ -14,6 +14,7 @@
 #include "api/setup.h"
 #include "core/mem.h"
 #include "core/utf8.h"
+#include "engine/ask.h"
 #include "engine/runner.h"
 #include "loop/loop.h"
 #include "protocol/completion.h"
@@ -41,6 +42,14 @@ struct fathom {
     enum termination termination;
     fathom_event_fn event;
     void *user;
+
+    fathom_question_fn question; /* NULL: nobody can be asked */
+    void *question_user;
+};
+
+struct fathom_reply {
+    enum ask_outcome outcome;
+    struct buf text;
 };
 
 const char *fathom_version(void)
@@ -171,10 +180,59 @@ static void on_done(void *user, struct run *run, const struct result *result)
     fathom->prediction = str_dup(result->prediction);
     fathom->result = json_to_text(object);
     fathom->termination = result->termination;
+    setup_unfollow(fathom->setup, run);
     fathom->run = NULL;
     fathom->ended = true;
     json_decref(object);
     loop_stop(fathom->setup->loop);
+}
+
+/* ---- questions ---- */
+
+void fathom_on_question(struct fathom *fathom, fathom_question_fn question, void *user)
+{
+    fathom->question = question;
+    fathom->question_user = user;
+}
+
+void fathom_reply(struct fathom_reply *reply, const char *text)
+{
+    reply->outcome = ASK_ANSWERED;
+    buf_reset(&reply->text);
+    buf_add_text(&reply->text, text);
+}
+
+static json_t *copy_or_null(const json_t *value)
+{
+    return value != NULL ? json_deep_copy(value) : json_null();
+}
+
+static void on_ask(void *user, struct ask *ask)
+{
+    struct fathom *fathom = user;
+    const struct ask_question *asked = ask_question(ask);
+    struct fathom_reply reply = {.outcome = ASK_DECLINED};
+    json_t *object = json_object();
+    json_put_str(object, "purpose", asked->purpose == ASK_FOR_PERMISSION ? STR("permission") : STR("answer"));
+    json_put_str(object, "tool", str_of(asked->tool));
+    json_put(object, "text", json_from_str(asked->text));
+    json_put(object, "schema", copy_or_null(asked->schema));
+    json_put(object, "arguments", copy_or_null(asked->arguments));
+    json_put(object, "code", json_from_str(asked->code));
+    char *text = json_to_text(object);
+    buf_init(&reply.text, BUF_UNBOUNDED);
+    fathom->question(fathom->question_user, text, &reply);
+    ask_answer(ask, reply.outcome, buf_str(&reply.text));
+    buf_finish(&reply.text);
+    free(text);
+    json_decref(object);
+}
+
+/* Every question is answered before on_ask returns. */
+static void on_withdraw(void *user, struct ask *ask)
+{
+    (void)user;
+    (void)ask;
 }
 
 static void interrupt(struct fathom *fathom)
@@ -204,7 +262,10 @@ static enum fathom_status run_to_the_end(struct fathom *fathom, struct str quest
     options.observe = on_notice;
     options.done = on_done;
     options.user = fathom;
+    const struct asker asker = {.ask = on_ask, .withdraw = on_withdraw, .user = fathom};
+    engine_set_asker(fathom->setup->engine, fathom->question != NULL ? &asker : NULL);
     fathom->run = run_start(fathom->setup->engine, &options);
+    setup_follow(fathom->setup, fathom->run);
     while (!fathom->ended)
         loop_run(fathom->setup->loop);
     if (fathom->termination == TERMINATION_INTERRUPTED)

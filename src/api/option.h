@@ -62,6 +62,26 @@ enum option_id {
     OPTION_SUMMARY_PRICE_PROMPT,
     OPTION_SUMMARY_PRICE_COMPLETION,
     OPTION_SUMMARY_PRICE_CACHED,
+    /* models of files: what images show, what is said in sound and film */
+    OPTION_VISION_BASE_URL,
+    OPTION_VISION_API_KEY,
+    OPTION_VISION_MODEL,
+    OPTION_VISION_MAX_TOKENS,
+    OPTION_VISION_EXTRA_BODY,
+    OPTION_VISION_HEADER,
+    OPTION_VISION_CONTEXT_WINDOW,
+    OPTION_VISION_MAX_IN_FLIGHT,
+    OPTION_VISION_PRICE_PROMPT,
+    OPTION_VISION_PRICE_COMPLETION,
+    OPTION_TRANSCRIPTION_BASE_URL,
+    OPTION_TRANSCRIPTION_API_KEY,
+    OPTION_TRANSCRIPTION_MODEL,
+    OPTION_TRANSCRIPTION_LANGUAGE,
+    OPTION_TRANSCRIPTION_HEADER,
+    OPTION_TRANSCRIPTION_TIMEOUT,
+    OPTION_TRANSCRIPTION_MAX_IN_FLIGHT,
+    OPTION_TRANSCRIPTION_PRICE_PROMPT,
+    OPTION_TRANSCRIPTION_PRICE_COMPLETION,
     /* the run */
     OPTION_PROFILE,
     OPTION_PROMPTS,
@@ -76,19 +96,60 @@ enum option_id {
     /* tools */
     OPTION_TOOLS,
     OPTION_TOOL_TIMEOUT,
+    OPTION_OWN_TOOLS,
+    OPTION_OWN_TOOL,
+    OPTION_MCP_SERVERS,
+    OPTION_MCP,
     OPTION_SEARCH,
     OPTION_SEARCH_URL,
+    OPTION_SERPER_URL,
     OPTION_SERPER_KEY,
+    OPTION_BRAVE_URL,
+    OPTION_BRAVE_KEY,
+    OPTION_TAVILY_URL,
+    OPTION_TAVILY_KEY,
     OPTION_SEARXNG_URL,
+    OPTION_WIKIPEDIA_URL,
+    OPTION_DUCKDUCKGO_URL,
     OPTION_SEARCH_RESULTS,
+    OPTION_SCHOLAR,
+    OPTION_SCHOLAR_MAILTO,
+    OPTION_SERPER_SCHOLAR_URL,
+    OPTION_OPENALEX_URL,
+    OPTION_OPENALEX_KEY,
+    OPTION_SEMANTIC_SCHOLAR_URL,
+    OPTION_SEMANTIC_SCHOLAR_KEY,
+    OPTION_CROSSREF_URL,
+    OPTION_ARXIV_URL,
     OPTION_CORPUS,
+    OPTION_FILE,
+    OPTION_FILE_ROOT,
+    OPTION_FILE_TOKENS,
+    OPTION_WORKER,
     OPTION_READER,
+    OPTION_FALLBACK,
     OPTION_JINA_URL,
     OPTION_JINA_KEY,
+    OPTION_ARCHIVE_URL,
     OPTION_SUMMARIZER,
+    OPTION_PYTHON,
+    OPTION_PYTHON_SANDBOX,
+    OPTION_PYTHON_SESSION,
+    OPTION_PYTHON_TIMEOUT,
+    OPTION_PYTHON_MEMORY,
+    OPTION_SANDBOX_FUSION,
+    OPTION_CONSENT,
+    OPTION_ASK_USER,
     /* network */
     OPTION_ALLOW_ADDRESS,
     OPTION_PROXY,
+    OPTION_CACHE,
+    OPTION_NO_CACHE,
+    OPTION_CACHE_SIZE,
+    OPTION_CACHE_AGE,
+    OPTION_SITE_PARALLEL,
+    OPTION_SITE_GAP,
+    OPTION_ROBOTS,
     OPTION_COUNT,
 };
 
@@ -100,6 +161,8 @@ enum option_type {
     OPTION_TOKENS,   /* a count with an optional k (1,024) or m (1,048,576) */
     OPTION_CHOICE,   /* one of `choices` */
     OPTION_JSON,     /* a JSON object */
+    OPTION_SIZE,     /* bytes: a count with an optional kB, MB or GB (powers of 1,024) */
+    OPTION_FLAG,     /* yes or no: --name is yes, and elsewhere yes, no, true or false is written */
 };
 
 /* Parts of the table that a command can ask for, in the order of --help. */
@@ -109,8 +172,9 @@ enum option_group {
     OPTION_GROUP_RUN = 4,
     OPTION_GROUP_TOOLS = 8,
     OPTION_GROUP_NETWORK = 16,
+    OPTION_GROUP_MEDIA = 32,
 };
-#define OPTION_GROUPS_ALL 31u
+#define OPTION_GROUPS_ALL 63u
 
 struct option_spec {
     enum option_id id;
@@ -120,7 +184,7 @@ struct option_spec {
     bool secret;          /* never printed, not part of the configuration's hash */
     bool whole;           /* a list whose values may hold commas: only repetition separates */
     const char *name;     /* "max-calls" */
-    const char *argument; /* "N", "URL"; for --help */
+    const char *argument; /* "N", "URL"; for --help. NULL for an OPTION_FLAG */
     const char *help;     /* one sentence without a full stop, lower case at the beginning */
     const char *fallback; /* the default as it would be written; NULL where there is none */
     const char *shown;    /* what --help says of the default where it is not `fallback`; NULL: nothing else */

@@ -7,31 +7,41 @@
 #include <time.h>
 
 #include "core/mem.h"
+#include "engine/redact.h"
 #include "engine/runner.h"
 #include "engine/tool.h"
 #include "loop/loop.h"
 #include "model/client.h"
 #include "model/probe.h"
+#include "model/transcription.h"
 #include "net/http.h"
 #include "protocol/profile.h"
 #include "protocol/template.h"
+#include "tools/common/document.h"
 
 void setup_say(struct setup *setup, const char *format, ...)
 {
-    if (setup->private->options.say == NULL)
+    const struct setup_private *private = setup->private;
+    if (private->options.say == NULL)
         return;
     va_list arguments;
-    struct buf sentence;
+    struct buf sentence, copy;
     buf_init(&sentence, BUF_UNBOUNDED);
+    buf_init(&copy, BUF_UNBOUNDED);
     va_start(arguments, format);
     buf_addv(&sentence, format, arguments);
     va_end(arguments);
-    setup->private->options.say(setup->private->options.user, sentence.data);
+    /* Made anew, since secrets still come in; sentences are few. What a program wrote to its stderr may hold one. */
+    struct redaction *redaction = redaction_create(private->secrets, private->n_secrets, NULL, 0);
+    char *clean = str_dup(redact_secrets(redaction, buf_str(&sentence), &copy));
+    private->options.say(private->options.user, clean);
+    free(clean);
+    redaction_destroy(redaction);
+    buf_finish(&copy);
     buf_finish(&sentence);
 }
 
-/* Remembers a key, so that nothing a model sees can show it. NULL is allowed. */
-static void add_secret(struct setup *setup, const char *secret)
+void setup_add_secret(struct setup *setup, const char *secret)
 {
     struct setup_private *private = setup->private;
     if (secret == NULL)
@@ -39,6 +49,12 @@ static void add_secret(struct setup *setup, const char *secret)
     private->secrets =
         mem_grow(private->secrets, private->n_secrets, &private->secrets_capacity, sizeof *private->secrets);
     private->secrets[private->n_secrets++] = secret;
+}
+
+void setup_add_tool(struct setup *setup, struct tool *tool)
+{
+    setup->tools = mem_grow(setup->tools, setup->n_tools, &setup->private->tools_capacity, sizeof *setup->tools);
+    setup->tools[setup->n_tools++] = tool;
 }
 
 enum status setup_blame(const struct setup *setup, enum option_id id, enum status status, struct error *error)
@@ -58,29 +74,6 @@ static enum status create_guard(struct setup *setup, struct error *error)
             return setup_blame(setup, OPTION_ALLOW_ADDRESS, status, error);
     }
     return STATUS_OK;
-}
-
-/* Headers may hold keys under any name: what stands behind the colon is a secret. */
-static void add_header_secrets(struct setup *setup, enum option_id id)
-{
-    size_t count;
-    const char *const *headers = config_list(setup->config, id, &count);
-    for (size_t i = 0; i < count; i++) {
-        const char *value = strchr(headers[i], ':') + 1;
-        value += strspn(value, " \t");
-        if (strncasecmp(value, "Bearer ", 7) == 0)
-            value += 7;
-        add_secret(setup, value);
-    }
-}
-
-static void add_secrets(struct setup *setup)
-{
-    static const enum option_id keys[] = {OPTION_API_KEY, OPTION_SUMMARY_API_KEY, OPTION_SERPER_KEY, OPTION_JINA_KEY};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        add_secret(setup, config_text(setup->config, keys[i]));
-    add_header_secrets(setup, OPTION_HEADER);
-    add_header_secrets(setup, OPTION_SUMMARY_HEADER);
 }
 
 static void set_date(struct setup *setup)
@@ -123,7 +116,7 @@ enum status setup_create(const struct config *config, const struct setup_options
     setup->loop = loop_create();
     guard_init(&setup->guard);
     config_hash(config, setup->config_hash);
-    add_secrets(setup);
+    setup_find_secrets(setup);
     set_date(setup);
     enum status status = create_guard(setup, error);
     if (status == STATUS_OK) {
@@ -197,8 +190,15 @@ enum status setup_prepare(struct setup *setup, struct error *error)
         if (!private->interrupted)
             setup_prepare_models(setup);
     }
+    if (!private->interrupted) {
+        setup_start_mcp(setup);
+        setup_wait(setup);
+    }
     if (private->interrupted)
         return error_set(error, STATUS_CANCELED, "interrupted");
+    status = setup_publish_mcp(setup, error);
+    if (status != STATUS_OK)
+        return status;
     const struct model_client *agent = setup->models[MODEL_AGENT];
     status = setup_load_profile(setup, agent != NULL ? agent->model : config_text(setup->config, OPTION_MODEL), error);
     if (status != STATUS_OK)
@@ -206,14 +206,20 @@ enum status setup_prepare(struct setup *setup, struct error *error)
     if (private->needs_search)
         setup_say(setup,
                   "There is nothing to search in, so every search will fail. Give a local corpus (--corpus FILE.db, "
-                  "made by fathom index), a Serper key (SERPER_API_KEY), or a SearXNG server (SEARXNG_URL); "
-                  "--tools visit goes without.");
-    struct engine_options engine = {.loop = setup->loop,
-                                    .http = setup->http,
-                                    .models = {setup->models[MODEL_AGENT], setup->models[MODEL_SUMMARY]},
-                                    .summary_max_tokens = config_integer(setup->config, OPTION_SUMMARY_MAX_TOKENS),
-                                    .secrets = private->secrets,
-                                    .n_secrets = private->n_secrets};
+                  "made by fathom index), a key (SERPER_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY), a SearXNG server "
+                  "(SEARXNG_URL), or services that need neither (--search wikipedia,duckduckgo); --tools visit goes "
+                  "without.");
+    struct engine_options engine = {
+        .loop = setup->loop,
+        .http = setup->http,
+        .models = {setup->models[MODEL_AGENT], setup->models[MODEL_SUMMARY], setup->models[MODEL_VISION]},
+        .transcription = setup->transcription,
+        .vision_max_tokens = config_integer(setup->config, OPTION_VISION_MAX_TOKENS),
+        .summary_max_tokens = config_integer(setup->config, OPTION_SUMMARY_MAX_TOKENS),
+        .secrets = private->secrets,
+        .n_secrets = private->n_secrets,
+        .places = (const char *const *)private->places,
+        .n_places = private->n_places};
     set_sampling(setup, MODEL_SUMMARY, &engine.summary_sampling);
     setup->engine = engine_create(&engine);
     return STATUS_OK;
@@ -224,15 +230,25 @@ void setup_destroy(struct setup *setup)
     if (setup == NULL)
         return;
     engine_destroy(setup->engine);
+    setup_end_mcp(setup);
     for (size_t i = 0; i < setup->n_tools; i++)
         tool_destroy(setup->tools[i]);
+    free(setup->tools);
     for (size_t i = 0; i < MODEL_ROLE_COUNT; i++)
         model_client_destroy(setup->models[i]);
+    transcription_client_destroy(setup->transcription);
+    documents_destroy(setup->private->documents);
     http_client_destroy(setup->http);
     loop_destroy(setup->loop);
     guard_finish(&setup->guard);
     profile_destroy(setup->profile);
-    free(setup->private->secrets);
+    setup_forget_secrets(setup);
+    free(setup->private->runs);
+    for (size_t i = 0; i < setup->private->n_left_out; i++)
+        free(setup->private->left_out[i]);
+    free(setup->private->left_out);
+    own_config_finish(&setup->private->own);
+    mcp_config_finish(&setup->private->mcp);
     free(setup->private);
     free(setup);
 }
@@ -258,6 +274,13 @@ static void set_prices(const struct setup *setup, struct model_price price[MODEL
         (struct model_price){.prompt = number_or(config, OPTION_SUMMARY_PRICE_PROMPT, inherited.prompt),
                              .completion = number_or(config, OPTION_SUMMARY_PRICE_COMPLETION, inherited.completion),
                              .cached = number_or(config, OPTION_SUMMARY_PRICE_CACHED, inherited.cached)};
+    price[MODEL_VISION] = (struct model_price){.prompt = number_or(config, OPTION_VISION_PRICE_PROMPT, -1),
+                                               .completion = number_or(config, OPTION_VISION_PRICE_COMPLETION, -1),
+                                               .cached = -1};
+    price[MODEL_TRANSCRIPTION] =
+        (struct model_price){.prompt = number_or(config, OPTION_TRANSCRIPTION_PRICE_PROMPT, -1),
+                             .completion = number_or(config, OPTION_TRANSCRIPTION_PRICE_COMPLETION, -1),
+                             .cached = -1};
 }
 
 static void set_limits(const struct setup *setup, struct session_limits *limits)

@@ -25,16 +25,16 @@ struct http_client;
 struct loop;
 struct model_client;
 struct profile;
+struct run;
 struct run_options;
 struct tool;
+struct transcription_client;
 
 /* Which parts a command needs; the rest is not made, and what is wrong with it does not matter. */
 enum setup_part {
     SETUP_MODEL = 1, /* the models; without it completions fail in words */
-    SETUP_TOOLS = 2, /* the tools that `tools` names */
+    SETUP_TOOLS = 2, /* the tools that `tools` names, own tools and MCP servers */
 };
-
-#define SETUP_MAX_TOOLS 16
 
 /* How the agent's model came about. */
 enum setup_model_choice {
@@ -48,6 +48,8 @@ struct setup_options {
     unsigned parts;           /* SETUP_… */
     const char *const *tools; /* these instead of the configured ones; NULL: the configured ones */
     size_t n_tools;
+    const char *const *files; /* with n_files > 0: parse_file reads these instead of the configured files and folders */
+    size_t n_files;
     bool no_probe;   /* never look for servers on this machine */
     bool any_corpus; /* go on with a corpus that cannot be opened: its user says so itself */
 
@@ -62,11 +64,13 @@ struct setup {
     struct loop *loop;
     struct http_client *http;
     struct guard guard;
-    struct model_client *models[MODEL_ROLE_COUNT]; /* summary is NULL where the agent's serves it */
+    struct model_client *models[MODEL_ROLE_COUNT]; /* summary is NULL where the agent's serves it, vision where images
+                                                      are shown to none, transcription always */
+    struct transcription_client *transcription;    /* NULL where nothing is transcribed */
     enum setup_model_choice model_choice;
     struct profile *profile; /* after setup_prepare */
     bool profile_by_model;   /* chosen by the model's name */
-    struct tool *tools[SETUP_MAX_TOOLS];
+    struct tool **tools;     /* built-in ones, own ones, after setup_prepare those of MCP servers; changes as they do */
     size_t n_tools;
     struct engine *engine; /* after setup_prepare */
     char config_hash[65];
@@ -79,17 +83,28 @@ enum status setup_create(const struct config *config, const struct setup_options
                          struct error *error) STATUS_CHECKED;
 
 /* Runs the loop until everything is known; some 300 ms at most for looking, 3 s for a server that is slow to say its
- * window. STATUS_INVALID when no model fits what was asked for; STATUS_CANCELED after setup_interrupt. */
+ * window, and what the MCP servers' start takes. STATUS_INVALID when no model fits what was asked for; STATUS_CANCELED
+ * after setup_interrupt. */
 enum status setup_prepare(struct setup *setup, struct error *error) STATUS_CHECKED;
 
 /* Makes setup_prepare return soon. On the loop's thread, from a signal's callback for example. */
 void setup_interrupt(struct setup *setup);
 
-/* NULL is allowed. No run may be under way. */
+/* NULL is allowed. No run may be under way. MCP servers are ended in an orderly way: up to 3 s. */
 void setup_destroy(struct setup *setup);
 
 /* What a run of this setup needs but for question and callbacks. After setup_prepare. Strings are borrowed from the
  * setup. */
 void setup_run_options(const struct setup *setup, struct run_options *out);
+
+/* Has a run told when the tools change, from its start to its end. */
+void setup_follow(struct setup *setup, struct run *run);
+void setup_unfollow(struct setup *setup, const struct run *run);
+
+/* What became of the MCP servers, after setup_prepare, and of own tools that had to be left out: the configuration's
+ * name
+ * ("mcp-servers.files"), and one line. False when it does not work; the line says why. */
+size_t setup_extra_count(const struct setup *setup);
+bool setup_extra_describe(const struct setup *setup, size_t index, struct buf *name, struct buf *line);
 
 #endif

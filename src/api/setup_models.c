@@ -27,6 +27,10 @@ static const struct role_options roles[MODEL_ROLE_COUNT] = {
     [MODEL_SUMMARY] = {MODEL_SUMMARY, OPTION_SUMMARY_BASE_URL, OPTION_SUMMARY_API_KEY, OPTION_SUMMARY_MODEL,
                        OPTION_SUMMARY_PROTOCOL, OPTION_SUMMARY_TEMPLATE, OPTION_SUMMARY_EXTRA_BODY,
                        OPTION_SUMMARY_HEADER, OPTION_SUMMARY_CONTEXT_WINDOW, OPTION_SUMMARY_MAX_IN_FLIGHT},
+    /* Images go to /chat/completions alone: OPTION_COUNT stands for no choice. */
+    [MODEL_VISION] = {MODEL_VISION, OPTION_VISION_BASE_URL, OPTION_VISION_API_KEY, OPTION_VISION_MODEL, OPTION_COUNT,
+                      OPTION_COUNT, OPTION_VISION_EXTRA_BODY, OPTION_VISION_HEADER, OPTION_VISION_CONTEXT_WINDOW,
+                      OPTION_VISION_MAX_IN_FLIGHT},
 };
 
 /* The role's own option where it is set, else the agent's. */
@@ -35,27 +39,20 @@ static enum option_id own_or_agents(const struct setup *setup, enum option_id ow
     return config_is_set(setup->config, own) ? own : agents;
 }
 
-/* Headers as name and value; both borrow from `copies`, which the caller frees. */
-struct headers {
-    struct http_header *list;
-    char **copies;
-    size_t count;
-};
-
-static void headers_init(struct headers *headers, const struct setup *setup, enum option_id id)
+void setup_headers_init(struct setup_headers *headers, const struct setup *setup, enum option_id id)
 {
     const char *const *lines = config_list(setup->config, id, &headers->count);
     headers->list = mem_calloc(headers->count, sizeof *headers->list);
     headers->copies = mem_calloc(headers->count, sizeof *headers->copies);
     for (size_t i = 0; i < headers->count; i++) {
         char *copy = mem_strdup(lines[i]), *value = strchr(copy, ':');
-        *value++ = '\0';
+        *value++ = '\0'; /* the configuration has checked that there is one */
         headers->copies[i] = copy;
         headers->list[i] = (struct http_header){copy, value + strspn(value, " \t")};
     }
 }
 
-static void headers_finish(struct headers *headers)
+void setup_headers_finish(struct setup_headers *headers)
 {
     for (size_t i = 0; i < headers->count; i++)
         free(headers->copies[i]);
@@ -63,15 +60,13 @@ static void headers_finish(struct headers *headers)
     free(headers->list);
 }
 
-/* The key for one of the role's addresses, and a word about one that stays here. */
-static const char *key_for(struct setup *setup, const struct role_options *options, enum option_id address,
-                           const char *url)
+const char *setup_role_key(struct setup *setup, enum option_id own, enum option_id address, const char *url)
 {
     struct buf why;
     buf_init(&why, BUF_UNBOUNDED);
-    enum option_id secret = config_is_set(setup->config, options->api_key) ? options->api_key : OPTION_API_KEY;
+    enum option_id secret = config_is_set(setup->config, own) ? own : OPTION_API_KEY;
     const char *key = NULL;
-    if (secret == options->api_key || address == OPTION_BASE_URL) {
+    if (secret == own || address == OPTION_BASE_URL) {
         key = config_secret_for(setup->config, secret, address, url, &why);
     } else {
         /* The agent's key opens another role's address only at its own origin. */
@@ -106,15 +101,19 @@ static enum status create_client(struct setup *setup, const struct role_options 
 {
     const struct config *config = setup->config;
     bool agent = options->role == MODEL_AGENT;
-    const char *protocol = config_text(config, own_or_agents(setup, options->protocol, OPTION_PROTOCOL));
-    const char *chat_template = config_text(config, own_or_agents(setup, options->chat_template, OPTION_TEMPLATE));
+    bool chat_alone = options->protocol == OPTION_COUNT;
+    const char *protocol =
+        chat_alone ? "chat" : config_text(config, own_or_agents(setup, options->protocol, OPTION_PROTOCOL));
+    const char *chat_template =
+        chat_alone ? NULL : config_text(config, own_or_agents(setup, options->chat_template, OPTION_TEMPLATE));
     enum option_id header = own_or_agents(setup, options->header, OPTION_HEADER);
     bool own_address = !agent && config_is_set(config, options->base_url);
     struct openai_endpoint *endpoints = mem_calloc(n_urls, sizeof *endpoints);
     for (size_t i = 0; i < n_urls; i++)
-        endpoints[i] = (struct openai_endpoint){urls[i], with_keys ? key_for(setup, options, address, urls[i]) : NULL};
-    struct headers headers;
-    headers_init(&headers, setup, own_address ? options->header : header);
+        endpoints[i] = (struct openai_endpoint){
+            urls[i], with_keys ? setup_role_key(setup, options->api_key, address, urls[i]) : NULL};
+    struct setup_headers headers;
+    setup_headers_init(&headers, setup, own_address ? options->header : header);
     struct openai_options openai = {
         .loop = setup->loop,
         .http = setup->http,
@@ -143,7 +142,7 @@ static enum status create_client(struct setup *setup, const struct role_options 
     enum status status = openai_client_create(&openai, &setup->models[options->role], error);
     if (status != STATUS_OK && error != NULL && error->place[0] == '\0')
         setup_blame(setup, address, status, error);
-    headers_finish(&headers);
+    setup_headers_finish(&headers);
     free(endpoints);
     return status;
 }
@@ -162,16 +161,43 @@ static bool summary_differs(const struct setup *setup)
     return false;
 }
 
+/* A model is shown images where it was named for that, since few can see. */
+static enum status create_vision(struct setup *setup, const char *const *agent_urls, size_t n_agent_urls,
+                                 bool with_keys, struct error *error)
+{
+    size_t count;
+    const char *const *urls = config_list(setup->config, OPTION_VISION_BASE_URL, &count);
+    if (count > 0)
+        return create_client(setup, &roles[MODEL_VISION], OPTION_VISION_BASE_URL, urls, count, true, error);
+    if (n_agent_urls == 0 || !config_is_set(setup->config, OPTION_VISION_MODEL))
+        return STATUS_OK;
+    return create_client(setup, &roles[MODEL_VISION], OPTION_BASE_URL, agent_urls, n_agent_urls, with_keys, error);
+}
+
 static enum status create_summary(struct setup *setup, const char *const *agent_urls, size_t n_agent_urls,
                                   bool with_keys, struct error *error)
 {
     size_t count;
     const char *const *urls = config_list(setup->config, OPTION_SUMMARY_BASE_URL, &count);
+    if (setup->models[MODEL_SUMMARY] != NULL)
+        return STATUS_OK; /* made before the agent's was looked for */
     if (count > 0)
         return create_client(setup, &roles[MODEL_SUMMARY], OPTION_SUMMARY_BASE_URL, urls, count, true, error);
     if (n_agent_urls == 0 || !summary_differs(setup))
         return STATUS_OK;
     return create_client(setup, &roles[MODEL_SUMMARY], OPTION_BASE_URL, agent_urls, n_agent_urls, with_keys, error);
+}
+
+/* The models of the other roles, as far as the agent's does not serve them. */
+static enum status create_others(struct setup *setup, const char *const *agent_urls, size_t n_agent_urls,
+                                 bool with_keys, struct error *error)
+{
+    enum status status = create_summary(setup, agent_urls, n_agent_urls, with_keys, error);
+    if (status == STATUS_OK && setup->models[MODEL_VISION] == NULL)
+        status = create_vision(setup, agent_urls, n_agent_urls, with_keys, error);
+    if (status == STATUS_OK && setup->transcription == NULL)
+        status = setup_create_transcription(setup, agent_urls, n_agent_urls, with_keys, error);
+    return status;
 }
 
 enum status setup_create_models(struct setup *setup, struct error *error)
@@ -184,7 +210,7 @@ enum status setup_create_models(struct setup *setup, struct error *error)
     if (model != NULL && strcmp(model, BUILTIN_MODEL_NAME) == 0) {
         setup->models[MODEL_AGENT] = builtin_client_create(setup->loop);
         setup->model_choice = SETUP_MODEL_BUILTIN;
-        return create_summary(setup, NULL, 0, true, error);
+        return create_others(setup, NULL, 0, true, error);
     }
     if (count == 0 && config_is_set(config, OPTION_API_KEY)) {
         urls = openai_address;
@@ -198,10 +224,10 @@ enum status setup_create_models(struct setup *setup, struct error *error)
         }
     }
     if (count == 0)
-        return create_summary(setup, NULL, 0, true, error);
+        return create_others(setup, NULL, 0, true, error);
     setup->model_choice = SETUP_MODEL_CONFIGURED;
     enum status status = create_client(setup, &roles[MODEL_AGENT], OPTION_BASE_URL, urls, count, true, error);
-    return status == STATUS_OK ? create_summary(setup, urls, count, true, error) : status;
+    return status == STATUS_OK ? create_others(setup, urls, count, true, error) : status;
 }
 
 /* ---- looking for one ---- */
@@ -267,8 +293,8 @@ enum status setup_find_model(struct setup *setup, struct error *error)
         const char *wanted = config_text(setup->config, OPTION_MODEL);
         setup->model_choice = SETUP_MODEL_FOUND;
         status = create_client(setup, &roles[MODEL_AGENT], OPTION_BASE_URL, urls, 1, false, error);
-        if (status == STATUS_OK && setup->models[MODEL_SUMMARY] == NULL)
-            status = create_summary(setup, urls, 1, false, error);
+        if (status == STATUS_OK)
+            status = create_others(setup, urls, 1, false, error);
         setup_say(setup,
                   "No model server is configured: using %s at %s (%s), found on this machine. --base-url URL and "
                   "--model NAME choose another.",

@@ -22,7 +22,11 @@ static enum status create_visit(struct setup *setup, struct str signature, struc
 static const struct {
     const char *name;
     enum status (*create)(struct setup *setup, struct str signature, struct tool **out, struct error *error);
-} makers[] = {{"search", create_search}, {"visit", create_visit}};
+} makers[] = {{"search", create_search},
+              {"visit", create_visit},
+              {"google_scholar", setup_create_scholar},
+              {"parse_file", setup_create_parse_file},
+              {"PythonInterpreter", setup_create_python}};
 
 /* The names of the tools there are, NULL at the end. */
 static const char *const *tool_names(void)
@@ -33,8 +37,7 @@ static const char *const *tool_names(void)
     return names;
 }
 
-/* A key for a tool's service at `url` (NULL: the provider's own address), and a word about one that stays here. */
-static const char *service_key(struct setup *setup, enum option_id key, enum option_id address, const char *url)
+const char *setup_service_key(struct setup *setup, enum option_id key, enum option_id address, const char *url)
 {
     if (url == NULL)
         return config_text(setup->config, key);
@@ -47,17 +50,32 @@ static const char *service_key(struct setup *setup, enum option_id key, enum opt
     return secret;
 }
 
-static void add_serper(struct setup *setup, struct search_options *options, const char *url)
-{
-    options->backends[options->n_backends++] = SEARCH_SERPER;
-    options->serper_url = url;
-    options->serper_key = service_key(setup, OPTION_SERPER_KEY, OPTION_SEARCH_URL, url);
-}
+/* Where a search service is configured; 0 (a model's option) where it has no such setting. */
+static const struct {
+    enum option_id url, key;
+} search_settings[SEARCH_BACKENDS] = {
+    [SEARCH_SERPER] = {OPTION_SERPER_URL, OPTION_SERPER_KEY},
+    [SEARCH_BRAVE] = {OPTION_BRAVE_URL, OPTION_BRAVE_KEY},
+    [SEARCH_TAVILY] = {OPTION_TAVILY_URL, OPTION_TAVILY_KEY},
+    [SEARCH_SEARXNG] = {OPTION_SEARXNG_URL},
+    [SEARCH_WIKIPEDIA] = {OPTION_WIKIPEDIA_URL},
+    [SEARCH_DUCKDUCKGO] = {OPTION_DUCKDUCKGO_URL},
+};
 
-static void add_searxng(struct search_options *options, const char *url)
+/* Takes a back end with its address, which --search-url gives where `named` (it stands for this one), and the key that
+ * may go there. */
+static void add_backend(struct setup *setup, struct search_options *options, enum search_backend backend, bool named)
 {
-    options->backends[options->n_backends++] = SEARCH_SEARXNG;
-    options->searxng_url = url;
+    const struct config *config = setup->config;
+    enum option_id address = search_settings[backend].url, key = search_settings[backend].key;
+    options->backends[options->n_backends++] = backend;
+    if (backend == SEARCH_CORPUS)
+        return;
+    if (named && config_is_set(config, OPTION_SEARCH_URL))
+        address = OPTION_SEARCH_URL;
+    options->url[backend] = config_text(config, address);
+    if (key != 0)
+        options->key[backend] = setup_service_key(setup, key, address, options->url[backend]);
 }
 
 /* What is configured, best first. A corpus stands alone: who searches local documents does not want the queries to
@@ -65,49 +83,124 @@ static void add_searxng(struct search_options *options, const char *url)
 static void choose_backends(struct setup *setup, struct search_options *options)
 {
     const struct config *config = setup->config;
-    const char *searxng = config_text(config, OPTION_SEARCH_URL);
-    if (searxng == NULL)
-        searxng = config_text(config, OPTION_SEARXNG_URL);
     if (options->corpus_path != NULL) {
-        options->backends[options->n_backends++] = SEARCH_CORPUS;
+        add_backend(setup, options, SEARCH_CORPUS, false);
         return;
     }
-    if (config_is_set(config, OPTION_SERPER_KEY))
-        add_serper(setup, options, NULL);
-    if (searxng != NULL)
-        add_searxng(options, searxng);
+    for (enum search_backend backend = 0; backend < SEARCH_BACKENDS; backend++) {
+        enum option_id key = search_settings[backend].key;
+        if (key != 0 && config_is_set(config, key))
+            add_backend(setup, options, backend, false);
+    }
+    if (config_is_set(config, OPTION_SEARCH_URL) || config_is_set(config, OPTION_SEARXNG_URL))
+        add_backend(setup, options, SEARCH_SEARXNG, true);
     if (options->n_backends == 0) {
         setup->private->needs_search = true;
-        add_serper(setup, options, NULL); /* its calls fail with the remedy */
+        add_backend(setup, options, SEARCH_SERPER, false); /* its calls fail with the remedy */
     }
+}
+
+/* What a service that was asked for by name lacks, is an error of the configuration. */
+static enum status check_backend(const struct search_options *options, enum search_backend backend, struct error *error)
+{
+    if (backend == SEARCH_SEARXNG && options->url[backend] == NULL)
+        return error_set(error, STATUS_INVALID, "SearXNG needs an address: set SEARXNG_URL or give --searxng-url");
+    enum option_id key = search_settings[backend].key;
+    if (key == 0 || options->key[backend] != NULL || options->url[backend] != NULL)
+        return STATUS_OK; /* an address of the user's own may need no key; without one its calls say so */
+    const char *variable = option_spec(key)->environment;
+    return error_set(error, STATUS_INVALID, "%s needs a key: set %.*s", search_backend_name(backend),
+                     (int)strcspn(variable, " "), variable);
+}
+
+static enum status name_backends(struct setup *setup, struct search_options *options, struct error *error)
+{
+    size_t count;
+    const char *const *names = config_list(setup->config, OPTION_SEARCH, &count);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        enum search_backend backend;
+        if (i == SEARCH_BACKENDS || !search_backend_find(names[i], &backend))
+            return error_set(error, STATUS_INVALID, "search names more services than there are");
+        add_backend(setup, options, backend, count == 1 || backend == SEARCH_SEARXNG);
+        status = check_backend(options, backend, error);
+    }
+    return status;
 }
 
 static enum status create_search(struct setup *setup, struct str signature, struct tool **out, struct error *error)
 {
     const struct config *config = setup->config;
-    const char *backend = config_text(config, OPTION_SEARCH), *url = config_text(config, OPTION_SEARCH_URL);
     struct search_options options = {.corpus_path = config_text(config, OPTION_CORPUS),
                                      .signature = signature,
+                                     .tell_backend = setup->private->options.tools != NULL,
                                      .results = (int)config_integer(config, OPTION_SEARCH_RESULTS)};
-    if (strcmp(backend, "auto") == 0) {
+    enum status status = STATUS_OK;
+    if (strcmp(config_text(config, OPTION_SEARCH), "auto") == 0)
         choose_backends(setup, &options);
-    } else if (strcmp(backend, "serper") == 0) {
-        add_serper(setup, &options, url);
-        if (url == NULL && options.serper_key == NULL) {
-            error_set(error, STATUS_INVALID, "Serper needs a key: set SERPER_API_KEY");
-            return setup_blame(setup, OPTION_SEARCH, STATUS_INVALID, error);
-        }
-    } else if (strcmp(backend, "searxng") == 0) {
-        add_searxng(&options, url != NULL ? url : config_text(config, OPTION_SEARXNG_URL));
-        if (options.searxng_url == NULL) {
-            error_set(error, STATUS_INVALID, "SearXNG needs an address: set SEARXNG_URL or give --search-url");
-            return setup_blame(setup, OPTION_SEARCH, STATUS_INVALID, error);
-        }
-    } else {
-        options.backends[options.n_backends++] = SEARCH_CORPUS;
-    }
-    enum status status = search_tool_create(&options, out, error);
+    else
+        status = name_backends(setup, &options, error);
+    if (status == STATUS_OK)
+        status = search_tool_create(&options, out, error);
     return status == STATUS_OK ? status : setup_blame(setup, OPTION_SEARCH, status, error);
+}
+
+/* Where fetched pages are kept: as configured, or the usual place (XDG base directories). A fresh string; NULL for
+ * nowhere. */
+static char *cache_path(struct setup *setup)
+{
+    const struct config *config = setup->config;
+    const char *named = config_text(config, OPTION_CACHE);
+    const char *folder = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (config_integer(config, OPTION_NO_CACHE) != 0)
+        return NULL;
+    if (named != NULL && !config_is_found(config, OPTION_CACHE))
+        return mem_strdup(named);
+    if (named != NULL) /* what is no cache would be moved aside */
+        setup_say(setup, "The cache that ./fathom.yaml names is not used, since nobody named that file; --config "
+                         "fathom.yaml says that you trust it.");
+    if (folder != NULL && folder[0] == '/')
+        return mem_printf("%s/fathom/pages.db", folder);
+    return home != NULL && home[0] == '/' ? mem_printf("%s/.cache/fathom/pages.db", home) : NULL;
+}
+
+/* How pages are fetched. `path` is cache_path's. */
+static void set_network(struct setup *setup, const char *path, struct visit_options *options)
+{
+    const struct config *config = setup->config;
+    options->cache_path = path;
+    options->cache_bytes = config_integer(config, OPTION_CACHE_SIZE);
+    options->cache_age_ms = config_integer(config, OPTION_CACHE_AGE);
+    options->site_parallel = (int)config_integer(config, OPTION_SITE_PARALLEL);
+    options->site_gap_ms = config_integer(config, OPTION_SITE_GAP);
+    if (config_is_set(config, OPTION_SITE_GAP) && options->site_gap_ms == 0)
+        options->site_gap_ms = -1;
+    options->robots = config_integer(config, OPTION_ROBOTS) != 0;
+    options->documents = setup_documents(setup);
+}
+
+/* What is asked for pages that cannot be read directly, in the order that the user gave. */
+static enum status set_fallbacks(struct setup *setup, struct visit_options *options, struct error *error)
+{
+    size_t count;
+    const char *const *names = config_list(setup->config, OPTION_FALLBACK, &count);
+    bool jina = options->reader == VISIT_READER_JINA;
+    for (size_t i = 0; i < count; i++) {
+        bool reader = strcmp(names[i], "jina") == 0, repeated = false;
+        if (strcmp(names[i], "none") == 0 && count > 1) {
+            error_set(error, STATUS_INVALID, "none stands alone");
+            return setup_blame(setup, OPTION_FALLBACK, STATUS_INVALID, error);
+        }
+        for (size_t k = 0; k < i; k++)
+            repeated = repeated || strcmp(names[k], names[i]) == 0;
+        if (repeated || strcmp(names[i], "none") == 0)
+            continue;
+        options->fallbacks[options->n_fallbacks++] = reader ? VISIT_FALLBACK_JINA : VISIT_FALLBACK_ARCHIVE;
+        jina = jina || reader;
+    }
+    if (jina)
+        options->jina_key = setup_service_key(setup, OPTION_JINA_KEY, OPTION_JINA_URL, options->jina_url);
+    return STATUS_OK;
 }
 
 static enum status create_visit(struct setup *setup, struct str signature, struct tool **out, struct error *error)
@@ -120,12 +213,18 @@ static enum status create_visit(struct setup *setup, struct str signature, struc
         .summarizer = strcmp(summarizer, "extractive") == 0 ? VISIT_SUMMARY_EXTRACTIVE : VISIT_SUMMARY_MODEL,
         .reader = jina ? VISIT_READER_JINA : VISIT_READER_OWN,
         .jina_url = jina_url,
-        .jina_key = jina ? service_key(setup, OPTION_JINA_KEY, OPTION_JINA_URL, jina_url) : NULL,
+        .archive_url = config_text(config, OPTION_ARCHIVE_URL),
         .guard = &setup->guard,
         .corpus_path = config_text(config, OPTION_CORPUS),
         .signature = signature,
     };
-    enum status status = visit_tool_create(&options, out, error);
+    enum status status = set_fallbacks(setup, &options, error);
+    if (status != STATUS_OK)
+        return status;
+    char *cache = cache_path(setup);
+    set_network(setup, cache, &options);
+    status = visit_tool_create(&options, out, error);
+    free(cache);
     return status == STATUS_OK ? status : setup_blame(setup, OPTION_READER, status, error);
 }
 
@@ -156,11 +255,13 @@ static enum status read_signature(const struct setup *setup, const char *name, s
 static enum status create_tool(struct setup *setup, size_t maker, struct error *error)
 {
     struct buf signature;
+    struct tool *tool = NULL;
     buf_init(&signature, MAX_SIGNATURE_BYTES);
     enum status status = read_signature(setup, makers[maker].name, &signature, error);
     if (status == STATUS_OK)
-        status = makers[maker].create(setup, buf_str(&signature), &setup->tools[setup->n_tools], error);
-    setup->n_tools += status == STATUS_OK;
+        status = makers[maker].create(setup, buf_str(&signature), &tool, error);
+    if (status == STATUS_OK && tool != NULL)
+        setup_add_tool(setup, tool);
     buf_finish(&signature);
     return status;
 }
@@ -172,7 +273,10 @@ static enum status unknown_tool(const struct setup *setup, const char *name, str
     if (nearest != NULL)
         error_set(error, STATUS_INVALID, "there is no tool \"%.60s\"; did you mean %s?", name, nearest);
     else
-        error_set(error, STATUS_INVALID, "there is no tool \"%.60s\"; there are search and visit", name);
+        error_set(error, STATUS_INVALID,
+                  "there is no tool \"%.60s\"; there are search, visit, google_scholar, "
+                  "PythonInterpreter and parse_file",
+                  name);
     return setup_blame(setup, OPTION_TOOLS, STATUS_INVALID, error);
 }
 
@@ -202,9 +306,87 @@ static bool has_tool(const struct setup *setup, const char *name)
     return false;
 }
 
-enum status setup_create_tools(struct setup *setup, struct error *error)
+/* Whether a user means this tool: one name is long. */
+static bool is_called(const char *tool, const char *name)
+{
+    return strcmp(tool, name) == 0 || (strcmp(name, "python") == 0 && strcmp(tool, "PythonInterpreter") == 0);
+}
+
+/* The built-in tools of the list. */
+static enum status create_built_in(struct setup *setup, const char *const *names, size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t maker = 0;
+        while (maker < sizeof makers / sizeof makers[0] && !is_called(makers[maker].name, names[i]))
+            maker++;
+        bool built_in = maker < sizeof makers / sizeof makers[0];
+        if (!built_in && !setup_names_own(setup, names[i]))
+            return unknown_tool(setup, names[i], error);
+        if (!built_in || has_tool(setup, makers[maker].name))
+            continue;
+        enum status status = create_tool(setup, maker, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* Whether searches stay in the local corpus. */
+static bool is_local(const struct config *config)
 {
     size_t count;
+    const char *const *backends = config_list(config, OPTION_SEARCH, &count);
+    bool local = config_is_set(config, OPTION_CORPUS);
+    for (size_t i = 0; i < count; i++)
+        local = local && (strcmp(backends[i], "auto") == 0 || strcmp(backends[i], "corpus") == 0);
+    return local;
+}
+
+/* What a run gets when nobody says otherwise: everything that can work. Who searches local documents alone does not
+ * want the queries to leave, and the built-in reader only searches and visits. */
+static size_t choose_tools(const struct setup *setup, const char *names[sizeof makers / sizeof makers[0]])
+{
+    const struct config *config = setup->config;
+    const char *model = config_text(config, OPTION_MODEL);
+    size_t count = 0;
+    names[count++] = "search";
+    names[count++] = "visit";
+    if (model != NULL && strcmp(model, "builtin") == 0)
+        return count;
+    if (!is_local(config) || config_is_set(config, OPTION_SCHOLAR))
+        names[count++] = "google_scholar";
+    names[count++] = "PythonInterpreter";
+    return count;
+}
+
+/* Tools of MCP servers come later; their servers have a permission of their own. */
+static enum status take_consent(struct setup *setup, struct error *error)
+{
+    size_t count;
+    const char *const *names = config_list(setup->config, OPTION_CONSENT, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < sizeof makers / sizeof makers[0]; j++)
+            known = known || is_called(makers[j].name, names[i]);
+        for (size_t j = 0; j < setup->n_tools; j++) {
+            if (!is_called(setup->tools[j]->signature->name, names[i]))
+                continue;
+            setup->tools[j]->permission = TOOL_ASK_FIRST;
+            known = true;
+        }
+        if (!known) {
+            error_set(error, STATUS_INVALID, "there is no tool \"%.60s\" to ask for consent to", names[i]);
+            return setup_blame(setup, OPTION_CONSENT, STATUS_INVALID, error);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status setup_create_tools(struct setup *setup, struct error *error)
+{
+    const char *chosen[sizeof makers / sizeof makers[0]];
+    size_t count;
+    enum status status = STATUS_OK;
     const char *const *names = config_list(setup->config, OPTION_TOOLS, &count);
     if (setup->private->options.tools != NULL) {
         names = setup->private->options.tools;
@@ -212,17 +394,25 @@ enum status setup_create_tools(struct setup *setup, struct error *error)
     }
     if (count == 1 && strcmp(names[0], "none") == 0)
         return STATUS_OK;
-    for (size_t i = 0; i < count; i++) {
-        size_t maker = 0;
-        while (maker < sizeof makers / sizeof makers[0] && strcmp(makers[maker].name, names[i]) != 0)
-            maker++;
-        if (maker == sizeof makers / sizeof makers[0])
-            return unknown_tool(setup, names[i], error);
-        if (has_tool(setup, names[i]))
-            continue;
-        enum status status = create_tool(setup, maker, error);
-        if (status != STATUS_OK)
-            return status;
+    if (count == 1 && strcmp(names[0], "auto") == 0) {
+        count = choose_tools(setup, chosen);
+        names = chosen;
     }
-    return check_corpus(setup, error);
+    bool all = setup->private->options.tools == NULL; /* a command that wants one tool wants no other */
+    if (all)
+        status = setup_read_own(setup, error);
+    if (status == STATUS_OK)
+        status = create_built_in(setup, names, count, error);
+    /* Files that are handed over are there to be read. */
+    static const char *const parse_file = "parse_file";
+    if (status == STATUS_OK && all && setup_has_files(setup))
+        status = create_built_in(setup, &parse_file, 1, error);
+    if (status == STATUS_OK)
+        status = check_corpus(setup, error);
+    if (status == STATUS_OK && all)
+        status = setup_create_own(setup, error);
+    if (status == STATUS_OK && all)
+        status = take_consent(setup, error);
+    setup->private->n_owned = setup->n_tools;
+    return status;
 }
