@@ -106,7 +106,8 @@ static enum taken take_table(struct arguments *arguments, struct cursor *cursor,
     const struct option_spec *spec = typed->letter != 0 ? NULL : option_find(typed->name);
     if (spec == NULL || (spec->group & arguments->cli.command->groups) == 0)
         return NOT_MINE;
-    const char *value = take_value(arguments, cursor, typed, spec->argument);
+    bool bare = spec->type == OPTION_FLAG && typed->attached == NULL;
+    const char *value = bare ? "yes" : take_value(arguments, cursor, typed, spec->argument);
     struct error error;
     if (value == NULL)
         return WRONG;
@@ -115,7 +116,7 @@ static enum taken take_table(struct arguments *arguments, struct cursor *cursor,
         cli_wrong_usage(&arguments->cli, "%s", error_text(&error, text, sizeof text));
         return WRONG;
     }
-    return TAKEN_WITH_VALUE;
+    return bare ? TAKEN : TAKEN_WITH_VALUE;
 }
 
 static void say_unknown(struct arguments *arguments, const struct typed *typed)

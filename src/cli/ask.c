@@ -6,6 +6,7 @@
 #include "agent/session.h"
 #include "api/config.h"
 #include "api/setup.h"
+#include "cli/asking.h"
 #include "cli/cli.h"
 #include "cli/display.h"
 #include "cli/interrupt.h"
@@ -92,8 +93,15 @@ static void on_done(void *user, struct run *run, const struct result *result)
 {
     struct ask *ask = user;
     ask->result = run_result_json(run, result);
+    setup_unfollow(ask->setup, run);
     ask->run = NULL;
     loop_stop(ask->setup->loop);
+}
+
+static void on_hush(void *user, bool quiet)
+{
+    struct ask *ask = user;
+    display_hush(ask->display, quiet);
 }
 
 static void say_start(struct ask *ask, const struct session_limits *limits)
@@ -126,9 +134,12 @@ static void run_to_the_end(struct ask *ask, struct str question)
     say_start(ask, limits);
     ask->display =
         display_create(ask->cli, ask->setup->loop, limits->max_calls, limits->context_tokens, limits->time_ms);
+    struct asking *asking = asking_create(ask->cli, ask->setup->loop, ask->setup->engine, on_hush, ask);
     ask->run = run_start(ask->setup->engine, &options);
+    setup_follow(ask->setup, ask->run);
     while (ask->result == NULL)
         loop_run(ask->setup->loop);
+    asking_destroy(asking);
     display_destroy(ask->display);
     ask->display = NULL;
 }

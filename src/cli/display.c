@@ -28,7 +28,7 @@ struct display {
     struct loop_timer *timer; /* NULL where there is no live line */
     struct progress progress;
     int64_t elapsed_at_ms; /* loop time of the last notice */
-    bool ended, interrupting;
+    bool ended, interrupting, hushed;
     struct buf thought; /* of the line that is being thought */
     struct {
         effect_id id;
@@ -56,7 +56,7 @@ static void set_activity(struct display *display, struct buf *text)
 
 static void redraw(struct display *display)
 {
-    if (display->timer == NULL || display->ended)
+    if (display->timer == NULL || display->ended || display->hushed)
         return;
     struct buf line, activity;
     buf_init(&line, BUF_UNBOUNDED);
@@ -236,6 +236,8 @@ static void show(struct display *display, const struct notice *notice)
         display->ended = true;
         terminal_live(STR(""));
         break;
+    case NOTICE_CLARIFICATION: /* who asks shows the question */
+    case NOTICE_PERMISSION:
     case NOTICE_RUN_STARTED:
     case NOTICE_ROUND_STARTED:
     case NOTICE_ANSWER:
@@ -260,6 +262,13 @@ void display_notice(struct display *display, const struct notice *notice, int64_
     show(display, notice);
     if (notice->kind != NOTICE_THINK)
         redraw(display);
+}
+
+void display_hush(struct display *display, bool quiet)
+{
+    display->hushed = quiet;
+    terminal_live(STR(""));
+    redraw(display);
 }
 
 void display_interrupting(struct display *display)

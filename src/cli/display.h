@@ -23,6 +23,9 @@ void display_destroy(struct display *display);
 
 void display_notice(struct display *display, const struct notice *notice, int64_t elapsed_ms);
 
+/* Takes the live line away while somebody types, and brings it back. */
+void display_hush(struct display *display, bool quiet);
+
 /* The run was asked to end. */
 void display_interrupting(struct display *display);
 

@@ -14,6 +14,7 @@
 #include "loop/loop.h"
 #include "model/client.h"
 #include "model/openai.h"
+#include "model/transcription.h"
 #include "protocol/profile.h"
 #include "protocol/prompt_view.h"
 
@@ -221,6 +222,11 @@ static void check_models(struct doctor *doctor)
     if (summary != NULL)
         check_endpoints(doctor, "summary", summary);
     add(doctor, "model", "profile", CHECK_OK, doctor->setup->profile->name, NULL);
+    if (doctor->setup->transcription != NULL)
+        add(doctor, "model", "transcription", CHECK_NOTE, transcription_client_name(doctor->setup->transcription),
+            "not tried: nothing tells of it but sound that is sent there");
+    if (doctor->setup->models[MODEL_VISION] != NULL)
+        check_endpoints(doctor, "vision", doctor->setup->models[MODEL_VISION]);
 }
 
 /* ---- tools ---- */
@@ -294,7 +300,8 @@ static void check_tool(struct doctor *doctor, struct tool *tool)
     bool search = strcmp(name, "search") == 0;
     add(doctor, "tools", name, works ? CHECK_OK : CHECK_FAILED, line.len > 0 ? line.data : "ready",
         works    ? NULL
-        : search ? "give --corpus FILE.db (made by fathom index), SERPER_API_KEY, or SEARXNG_URL; or --tools visit"
+        : search ? "give what is missing, or --corpus FILE.db (made by fathom index), SEARXNG_URL, or --search "
+                   "wikipedia,duckduckgo, which need nothing; or --tools visit"
                  : "see the message");
     if (works && search)
         try_search(doctor, tool);
@@ -393,12 +400,27 @@ static void on_interrupt(void *user)
         setup_interrupt(doctor->setup);
 }
 
+static void check_extras(struct doctor *doctor)
+{
+    for (size_t i = 0; i < setup_extra_count(doctor->setup); i++) {
+        struct buf line, name;
+        buf_init(&line, BUF_UNBOUNDED);
+        buf_init(&name, BUF_UNBOUNDED);
+        bool works = setup_extra_describe(doctor->setup, i, &name, &line);
+        add(doctor, "tools", name.data, works ? CHECK_OK : CHECK_FAILED, line.data,
+            works ? NULL : "see the message, or take it out of the configuration");
+        buf_finish(&line);
+        buf_finish(&name);
+    }
+}
+
 static void examine(struct doctor *doctor)
 {
     check_models(doctor);
     check_corpus_file(doctor);
     for (size_t i = 0; i < doctor->setup->n_tools && !interrupt_came(); i++)
         check_tool(doctor, doctor->setup->tools[i]);
+    check_extras(doctor);
     if (doctor->setup->n_tools == 0)
         add(doctor, "tools", "none", CHECK_NOTE, "the model answers from memory alone", NULL);
 }

@@ -79,6 +79,19 @@ void terminal_line(struct str line)
     buf_finish(&out);
 }
 
+void terminal_prompt(struct str line)
+{
+    terminal_live(STR(""));
+    write_error_stream(line);
+    if (terminal.live)
+        buf_add(&terminal.line, line);
+}
+
+void terminal_typed(void)
+{
+    buf_reset(&terminal.line);
+}
+
 void terminal_live(struct str line)
 {
     if (!terminal.live || (line.len == 0 && terminal.line.len == 0))

@@ -30,6 +30,12 @@ int terminal_width(void);
 /* Writes a line to stderr, above the live line if there is one. `line` has no newline and is written as it is. */
 void terminal_line(struct str line);
 
+/* Writes the line at whose end the person types, without a newline, where the live line would be. */
+void terminal_prompt(struct str line);
+
+/* The person has ended the line: the cursor stands at the beginning of the next. */
+void terminal_typed(void);
+
 /* Shows `line` as the live line; empty removes it. Nothing where stderr cannot show one. */
 void terminal_live(struct str line);
 
