@@ -38,7 +38,7 @@ class LimitTest(FlowTest):
     def play(self, *replies, forced=ANSWER, arguments=(), termination="answer", script=None, **more):
         rules = [{**forced, **FORCED}] if forced else []
         url, log = self.stub({"rules": rules, "replies": list(replies), **(script or {})})
-        tools = ("--search", "searxng", "--search-url", self.web, "--allow-address", "127.0.0.1", "--summarizer",
+        tools = ("--tools", "search,visit", "--search", "searxng", "--search-url", self.web, "--allow-address", "127.0.0.1", "--summarizer",
                  "extractive", "--profile", "generic")
         asked = self.ask(url, *tools, *arguments, termination=termination, **more)
         return asked, completions(log)

@@ -78,9 +78,9 @@ class Profiles(FlowTest):
 
 class Tools(FlowTest):
     def test_as_the_model_sees_them(self):
-        lines = self.expect(0, "tools", "--profile", "qwen3").stdout.splitlines()
+        lines = self.expect(0, "tools", "--tools", "search,visit", "--profile", "qwen3").stdout.splitlines()
         self.assertEqual([json.loads(line)["function"]["name"] for line in lines], ["search", "visit"])
-        signatures = json.loads(self.expect(0, "tools", "--json").stdout)
+        signatures = json.loads(self.expect(0, "tools", "--tools", "search,visit", "--json").stdout)
         self.assertEqual([json.loads(line)["function"] for line in lines], signatures)
         self.assertTrue(self.expect(0, "tools", "--profile", "r1").stdout.startswith("- search(query: array of string): "))
         only = json.loads(self.expect(0, "tools", "--tools", "visit", "--json").stdout)

@@ -1,9 +1,10 @@
 /* URLs: the canonical form is its own canonical form and has the host that is fetched; whatever is joined is a URL.
- * Also the small readers of the net room: Retry-After and networks. */
+ * An identity names itself. Also the small readers of the net room: Retry-After and networks. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
 #include "net/guard.h"
 #include "net/retry.h"
 #include "net/url.h"
@@ -32,11 +33,28 @@ static void check_canonical(struct str text)
     free(twice);
 }
 
+/* An identity is that of the address that it names. */
+static void check_identity(struct str text)
+{
+    char *once = url_identity(text), *canonical = NULL;
+    bool web = str_starts_with_nocase(str_trim(text), STR("http://")) ||
+               str_starts_with_nocase(str_trim(text), STR("https://"));
+    if (web && url_canonical(text, &canonical, NULL) == STATUS_OK) {
+        char *address = mem_printf("https://%s", once), *twice = url_identity(str_of(address));
+        check(strcmp(once, twice) == 0);
+        free(twice);
+        free(address);
+    }
+    free(canonical);
+    free(once);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
     char *joined = NULL, *copy = str_dup(text);
     check_canonical(text);
+    check_identity(text);
     if (url_join(STR("http://a.org/b/c?d#e"), text, &joined, NULL) == STATUS_OK)
         check_canonical(str_of(joined));
     free(joined);

@@ -205,6 +205,7 @@ static void fake_tool_start(struct tool *self, struct tool_run *run)
 {
     struct fake_tool *tool = (struct fake_tool *)self;
     tool->started++;
+    tool->session = tool_session(run);
     if (tool->act) {
         tool->act(tool, run);
         return;
@@ -230,6 +231,13 @@ static void fake_tool_cancel(struct tool *self, struct tool_run *run)
     tool->running--;
 }
 
+static void fake_tool_run_ended(struct tool *self, uint64_t session)
+{
+    struct fake_tool *tool = (struct fake_tool *)self;
+    tool->ended++;
+    tool->ended_session = session;
+}
+
 void fake_tool_init(struct fake_tool *tool, const char *name, const char *text)
 {
     struct error error;
@@ -246,6 +254,7 @@ void fake_tool_init(struct fake_tool *tool, const char *name, const char *text)
         .timeout_ms = 5000,
         .start = fake_tool_start,
         .cancel = fake_tool_cancel,
+        .run_ended = fake_tool_run_ended,
     };
     buf_init(&tool->log, BUF_UNBOUNDED);
     free(signature);

@@ -62,7 +62,9 @@ struct fake_tool {
     int64_t delay_ms;                                          /* before it does; -1: never */
     void (*act)(struct fake_tool *self, struct tool_run *run); /* in place of the above */
     size_t started, canceled, running, most_running;
-    struct buf log; /* the first query of each start and end: "+a-a+b-b" */
+    size_t ended;                    /* runs */
+    uint64_t session, ended_session; /* of the last call, and of the run that ended last */
+    struct buf log;                  /* the first query of each start and end: "+a-a+b-b" */
 };
 
 /* A tool with search's or visit's shape: {"query": [strings]}. */

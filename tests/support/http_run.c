@@ -17,6 +17,7 @@ void http_run_done(void *user, struct http_response *response)
     result->body_len = response->body.len;
     result->body = buf_take(&response->body);
     result->effective_url = mem_strdup_or_null(response->effective_url);
+    result->addresses = mem_strdup_or_null(response->addresses);
     result->location = mem_strdup_or_null(http_response_header(response, "Location"));
     result->content_type = mem_strdup_or_null(http_response_header(response, "Content-Type"));
     result->timing = response->timing;
@@ -30,6 +31,7 @@ void http_run_forget(struct http_result *result)
 {
     free(result->body);
     free(result->effective_url);
+    free(result->addresses);
     free(result->location);
     free(result->content_type);
     *result = (struct http_result){0};

@@ -17,7 +17,7 @@ struct http_result {
     int code, version, redirects;
     uint64_t received;
     size_t body_len;
-    char *body, *effective_url;
+    char *body, *effective_url, *addresses;
     char *location, *content_type; /* headers; NULL when absent */
     struct http_timing timing;
 };

@@ -5,7 +5,7 @@
     stub_model.py --replay TRAJECTORIES.jsonl[.gz] [--port 0] [--log FILE.jsonl]
 
 Prints its port on stdout, as one line, once it listens. Ends on SIGTERM and SIGINT, and with --watch-stdin when its stdin is
-closed. Every request is logged as one JSON line: {"n", "at_ms", "method", "path", "headers", "body"}.
+closed. Every request is logged as one JSON line: {"n", "at_ms", "method", "path", "headers", "body"}, and "parts" for the parts of a form.
 
 A script is an object:
 
@@ -53,6 +53,19 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 OPEN, CLOSE = "<tool_response>", "</tool_response>"
+
+
+def form_parts(content_type, body):
+    """The parts of a multipart/form-data body: the text of a field, the length and first bytes of a file."""
+    boundary = re.fullmatch(r"multipart/form-data; boundary=(\S+)", content_type)
+    parts = {}
+    for part in body.split(b"--" + boundary[1].encode())[1:-1] if boundary else ():
+        head, _, content = part.strip(b"\r\n").partition(b"\r\n\r\n")
+        name = re.search(rb'name="([^"]*)"', head)[1].decode()
+        file = re.search(rb'filename="([^"]*)"', head)
+        parts[name] = {"filename": file[1].decode(), "length": len(content), "begins": content[:4].hex()} if file \
+            else content.decode()
+    return parts
 
 
 class Cut(Exception):
@@ -193,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
             request = None
         path = self.path.split("?")[0]
         if not path.endswith("/completions"):
-            self.note(request)
+            self.note(request, parts=form_parts(self.headers.get("Content-Type") or "", body))
             self.do_other(path)
             return
         headers = {key.lower(): value for key, value in self.headers.items()}
@@ -210,9 +223,11 @@ class Handler(BaseHTTPRequestHandler):
         given = self.server.source.get(path)
         self.play({"body": given} if given is not None else {"status": 404, "body": "no such path"}, {})
 
-    def note(self, request, found=()):
+    def note(self, request, found=(), parts=None):
         entry = {"n": 0, "at_ms": int(time.monotonic() * 1000), "method": self.command, "path": self.path,
                  "headers": {key.lower(): value for key, value in self.headers.items()}, "body": request}
+        if parts:
+            entry["parts"] = parts
         if found:
             entry["problem"] = "; ".join(found)
         self.server.write_log(entry)

@@ -7,22 +7,33 @@ Prints its port on stdout, as one line, once it listens. Ends on SIGTERM and SIG
 closed. Every request is logged as one JSON line: {"n", "at_ms", "method", "path", "headers", "body"}.
 
     POST /serper            Serper's search; the key must be the script's "serper_key" when it has one
+    GET  /brave             Brave's, with "brave_key"
+    POST /tavily            Tavily's, with "tavily_key"
     GET  /search?q=…        SearXNG's search with format=json; 403 when the script's "searxng_json" is false
+    GET  /wikipedia/api.php MediaWiki's search
+    POST /duckduckgo        DuckDuckGo's page without scripts
+    GET  /engine?q=…        {"results": […]}, for an engine of a real SearX
     GET  /jina/URL          Jina Reader
+    GET  /archive/wayback/available?url=…   what the Internet Archive says of its copies
+    GET  /web/TIMEid_/URL   one of its copies
     GET  /…                 a page
 
 A script is an object; each member may be left out:
 
-    "serper_key", "jina_key"    what the services ask for, as text
+    "serper_key", "brave_key", "tavily_key", "jina_key"    what the services ask for, as text
+    "services"                  {"serper": results or reply, …}: what one service says whatever it is asked
     "searxng_json"              false: JSON is switched off, as on a fresh SearXNG
     "queries"                   {query: results or reply}; results are [{"title", "link", "snippet", "date", "source"}], a reply
                                 is an object as below and is played whatever the service
     "default_results"           for queries that are not named; default: two results that point at /page/a and /page/b
     "jina"                      {URL: {"title", "content", "warning"} or reply}
+    "archive"                   {URL: {"timestamp", "path"}}: the copy is the page at that path; other addresses have none;
+                                {port} is this server's
     "pages"                     {path: reply}
 
 A reply has "status" (200), "type" ("text/html; charset=utf-8"), "headers" {…}, "body" (text) or "base64" or "repeat": [text,
-times]; and may have "delay_ms" (before the head), "gzip" (true), "drip_ms" (between single bytes), "cut_after" (bytes, then
+times] or "noise" (so many bytes of text that does not compress); and may have "etag" (sent as ETag; a request that names it
+gets 304 with the same headers), "delay_ms" (before the head), "gzip" (true), "drip_ms" (between single bytes), "cut_after" (bytes, then
 the connection is closed), "hang" (true: nothing at all), "redirect" (an address; {port} is this server's), "loop" (true:
 redirects to itself for ever), "times" (played so often, then "then", another reply).
 
@@ -33,6 +44,7 @@ zeroes in 20 KB of gzip), /gzip, /latin1, /gb18030, /redirect (to /page/a), /loo
 import argparse
 import base64
 import gzip
+import html
 import json
 import os
 import signal
@@ -152,6 +164,8 @@ def reply_bytes(reply):
         data = base64.b64decode(reply["base64"])
     elif "repeat" in reply:
         data = reply["repeat"][0].encode() * reply["repeat"][1]
+    elif "noise" in reply:
+        data = base64.b64encode(os.urandom(reply["noise"] * 3 // 4))
     else:
         body = reply.get("body", "")
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
@@ -205,6 +219,14 @@ class Handler(BaseHTTPRequestHandler):
             return
         data = reply_bytes(reply)
         headers = dict(reply.get("headers", {}))
+        if "etag" in reply:
+            headers["ETag"] = reply["etag"]
+            if self.headers.get("If-None-Match") == reply["etag"]:
+                self.send_response(304)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                return
         if reply.get("gzip"):
             headers["Content-Encoding"] = "gzip"
         if "cut_after" in reply or "drip_ms" in reply:
@@ -233,34 +255,113 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.take()
-        if not self.path.startswith("/serper"):
+        if self.path.startswith("/serper"):
+            self.serper(body)
+        elif self.path.startswith("/tavily"):
+            self.tavily(body)
+        elif self.path.startswith("/duckduckgo"):
+            self.duckduckgo(dict(urllib.parse.parse_qsl(body.decode("utf-8", "replace"))))
+        else:
             self.send_json({"message": "not found"}, 404)
-            return
-        key = self.world.script.get("serper_key")
-        if key is not None and self.headers.get("X-API-KEY") != key:
-            self.send_json({"message": "Unauthorized.", "statusCode": 403}, 403)
-            return
-        try:
-            query = json.loads(body)["q"]
-        except (ValueError, KeyError, TypeError):
-            self.send_json({"message": "Missing query parameter", "statusCode": 400}, 400)
-            return
-        found = self.world.results(query)
+
+    def found(self, service, query):
+        """The results for a query; None when another reply was scripted and has been played."""
+        found = self.world.script.get("services", {}).get(service)
+        if found is None:
+            found = self.world.results(query)
         if isinstance(found, dict):
             self.play(("query", query), found)
+            return None
+        return found
+
+    def refused(self, name, given, refusal, status):
+        """Whether the script wants a key of the service and got another; then the service's own words are sent."""
+        wanted = self.world.script.get(name)
+        if wanted is None or given == wanted:
+            return False
+        self.send_json(refusal, status)
+        return True
+
+    def asked(self, body, key):
+        """The query in a JSON body, None when there is none."""
+        try:
+            return json.loads(body)[key]
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def serper(self, body):
+        if self.refused("serper_key", self.headers.get("X-API-KEY"), {"message": "Unauthorized.", "statusCode": 403}, 403):
+            return
+        query = self.asked(body, "q")
+        if query is None:
+            self.send_json({"message": "Missing query parameter", "statusCode": 400}, 400)
+            return
+        found = self.found("serper", query)
+        if found is None:
             return
         organic = [{**result, "position": index + 1} if isinstance(result, dict) else result
                    for index, result in enumerate(found)]
         self.send_json({"searchParameters": {"q": query, "type": "search"}, "organic": organic, "credits": 1})
+
+    def tavily(self, body):
+        if self.refused("tavily_key", self.headers.get("Authorization", "")[len("Bearer "):],
+                        {"detail": {"error": "Unauthorized: missing or invalid API key."}}, 401):
+            return
+        query = self.asked(body, "query")
+        if query is None:
+            self.send_json({"detail": {"error": "Query is missing."}}, 400)
+            return
+        found = self.found("tavily", query)
+        if found is not None:
+            results = [{"url": r["link"], "title": r["title"], "content": r["snippet"], "score": 0.9} for r in found]
+            self.send_json({"query": query, "answer": None, "images": [], "results": results, "response_time": 0.1})
+
+    def brave(self, values):
+        invalid = {"type": "ErrorResponse", "error": {"id": "1", "status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID",
+                                                      "detail": "The provided subscription token is invalid."}}
+        if self.refused("brave_key", self.headers.get("X-Subscription-Token"), invalid, 422):
+            return
+        found = self.found("brave", values.get("q", ""))
+        if found is not None:
+            results = [{"url": r["link"], "title": html.escape(r["title"]), "description": html.escape(r["snippet"]),
+                        "age": r.get("date"), "profile": {"name": r.get("source")}} for r in found]
+            self.send_json({"type": "search", "query": {"original": values.get("q")},
+                            "web": {"type": "search", "results": results}})
+
+    def wikipedia(self, values):
+        found = self.found("wikipedia", values.get("srsearch", ""))
+        if found is not None:
+            hits = [{"ns": 0, "title": r["title"], "pageid": n, "snippet": html.escape(r["snippet"])}
+                    for n, r in enumerate(found)]
+            general = {"server": f"http://127.0.0.1:{self.world.port}", "articlepath": "/wiki/$1", "lang": "en"}
+            self.send_json({"batchcomplete": True, "query": {"general": general, "search": hits}})
+
+    def duckduckgo(self, values):
+        found = self.found("duckduckgo", values.get("q", ""))
+        if found is None:
+            return
+        page = ['<!DOCTYPE html><html><body><div id="links" class="results">']
+        for result in found:
+            link = "//duckduckgo.com/l/?uddg=" + urllib.parse.quote(result["link"], safe="") + "&amp;rut=0"
+            page.append('<div class="result results_links results_links_deep web-result "><h2 class="result__title">'
+                        f'<a rel="nofollow" class="result__a" href="{link}">{html.escape(result["title"])}</a></h2>'
+                        f'<a class="result__snippet" href="{link}">{html.escape(result["snippet"])}</a></div>')
+        page.append("</div></body></html>" if found else '<div class="no-results">No results.</div></div></body></html>')
+        self.send("".join(page).encode(), kind=HTML)
+
+    def engine(self, values):
+        """What an engine of a SearX asks."""
+        found = self.found("engine", values.get("q", ""))
+        if found is not None:
+            self.send_json({"results": found})
 
     def searxng(self, values):
         if values.get("format") != "json" or self.world.script.get("searxng_json") is False:
             self.send(b"<!doctype html><title>403 Forbidden</title>", 403, HTML)
             return
         query = values.get("q", "")
-        found = self.world.results(query)
-        if isinstance(found, dict):
-            self.play(("query", query), found)
+        found = self.found("searxng", query)
+        if found is None:
             return
         results = [{"url": r.get("link"), "title": r.get("title"), "content": r.get("snippet"),
                     "publishedDate": r.get("date"), "engine": r.get("source", "stub"), "engines": ["stub"], "score": 1.0}
@@ -281,13 +382,37 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.send_json({"code": 200, "status": 20000, "data": {"url": target, "usage": {"tokens": 20}, **found}})
 
+    def archived(self, url):
+        copies = self.world.script.get("archive", {})
+        return {key.replace("{port}", str(self.world.port)): copy for key, copy in copies.items()}.get(url)
+
+    def archive(self, values):
+        url = values.get("url", "")
+        copy = self.archived(url)
+        closest = {} if copy is None else {"closest": {
+            "status": "200", "available": True, "timestamp": copy["timestamp"],
+            "url": f"http://127.0.0.1:{self.world.port}/web/{copy['timestamp']}/{url}"}}
+        self.send_json({"url": url, "archived_snapshots": closest})
+
+    def archived_copy(self):
+        when, url = self.path[len("/web/"):].split("/", 1)
+        copy = self.archived(url)
+        if copy is None or when != copy["timestamp"] + "id_":
+            self.send_json({"message": "not in the archive"}, 404)
+            return
+        self.play(("copy", url), self.world.pages[copy["path"]])
+
     def do_GET(self):
         self.take()
         parts = urllib.parse.urlsplit(self.path)
+        services = {"/search": self.searxng, "/brave": self.brave, "/wikipedia/api.php": self.wikipedia,
+                    "/engine": self.engine, "/archive/wayback/available": self.archive}
         if self.path.startswith("/jina/"):
             self.jina(self.path[len("/jina/"):])
-        elif parts.path == "/search":
-            self.searxng(dict(urllib.parse.parse_qsl(parts.query)))
+        elif self.path.startswith("/web/"):
+            self.archived_copy()
+        elif parts.path in services:
+            services[parts.path](dict(urllib.parse.parse_qsl(parts.query)))
         else:
             self.play(("page", parts.path), self.world.pages.get(parts.path, {"status": 404, "body": "no such page"}))
 

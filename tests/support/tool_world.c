@@ -88,6 +88,8 @@ struct tool_run *tool_world_start(struct tool_world *world, const char *argument
         .profile = world->profile,
         .question = STR("What is asked?"),
         .arguments = parsed,
+        .code = world->code,
+        .session = world->session,
         .timeout_ms = world->timeout_ms,
         .done = on_done,
         .notice = on_notice,

@@ -21,6 +21,8 @@ struct tool_world {
     char base[64];     /* "http://127.0.0.1:PORT" */
     struct tool *tool; /* destroyed with the world */
     int64_t timeout_ms;
+    struct str code;  /* of the next calls: between <code> and </code> */
+    uint64_t session; /* of the next calls: tool_session */
 
     /* Of the last call. */
     size_t n_done, n_released;

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "core/mem.h"
+
 #include "support/recorded.h"
 
 /* ---- the tools of the tests ---- */
@@ -443,6 +445,30 @@ static void call__recovers_the_calls_of_real_models(void **state)
     assert_int_equal(tally.truncated_taken, 0);
 }
 
+static void signature__says_what_is_wrong_with_its_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parameters, *message;
+    } cases[] = {
+        {"[]", "\"parameters\" of look is no JSON Schema"},
+        {"{\"properties\": {\"n\": {\"type\": \"int\"}}}",
+         "\"parameters\" of look is no JSON Schema: /properties/n/type must be object, array, string, integer, number, "
+         "boolean or null, or a list of these"},
+        {"{\"properties\": {\"n\": {\"pattern\": \"(\"}}}",
+         "\"parameters\" of look is no JSON Schema: /properties/n/pattern is no pattern: missing closing parenthesis"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tool_signature signature;
+        struct error error = {0};
+        char *text =
+            mem_printf("{\"name\": \"look\", \"description\": \"d\", \"parameters\": %s}", cases[i].parameters);
+        assert_int_equal(signature_load(str_of(text), &signature, &error), STATUS_INVALID);
+        assert_string_equal(error.message, cases[i].message);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +480,7 @@ int main(void)
         cmocka_unit_test(call__examples_are_correct),
         cmocka_unit_test(call__never_takes_half_a_value),
         cmocka_unit_test(call__recovers_the_calls_of_real_models),
+        cmocka_unit_test(signature__says_what_is_wrong_with_its_parameters),
     };
     return cmocka_run_group_tests(tests, load_tools, unload_tools);
 }

@@ -44,7 +44,7 @@ static void option__table_is_complete(void **state)
         assert_int_equal(spec->id, i);
         assert_non_null(spec->name);
         assert_non_null(spec->help);
-        assert_non_null(spec->argument);
+        assert_int_equal(spec->argument == NULL, spec->type == OPTION_FLAG);
         assert_ptr_equal(option_find(str_of(spec->name)), spec);
         assert_true(spec->help[strlen(spec->help) - 1] != '.');
         if (spec->type == OPTION_CHOICE)
@@ -115,6 +115,40 @@ static void config__parses_tokens(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_false(config_parse_tokens(str_of(bad[i]), &value));
+}
+
+static void config__parses_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"65536", 65536}, {"64k", 65536}, {"64kB", 65536}, {"512MB", 536870912},  {"1 gb", 1073741824},
+                {"0.5M", 524288}, {"0", 0},       {"7b", 7},       {"2TB", 2199023255552}};
+    static const char *const bad[] = {"", "MB", "-1", "1.0001", "1 k b", "12q", "1kk", "99999999999GB", "1KiB"};
+    int64_t value;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(config_parse_size(str_of(good[i].text), &value));
+        assert_int_equal(value, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(config_parse_size(str_of(bad[i]), &value));
+}
+
+static void config__reads_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int yes;
+    } cases[] = {{"yes", 1}, {"no", 0}, {"TRUE", 1}, {"false", 0}, {"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config *config = config_create();
+        assert_int_equal(config_set(config, OPTION_ROBOTS, str_of(cases[i].text), NULL), STATUS_OK);
+        assert_int_equal(config_integer(config, OPTION_ROBOTS), cases[i].yes);
+        assert_int_equal(config_set(config, OPTION_ROBOTS, STR("maybe"), NULL), STATUS_INVALID);
+        config_destroy(config);
+    }
 }
 
 static void config__reads_yaml(void **state)
@@ -301,13 +335,15 @@ static void config__honours_the_usual_variables(void **state)
     assert_string_equal(config_text(config, OPTION_BASE_URL), "http://127.0.0.1:9/v1");
     assert_origin(config, OPTION_BASE_URL, "OPENAI_BASE_URL");
     assert_string_equal(config_text(config, OPTION_SERPER_KEY), "s1");
+    assert_string_equal(config_text(config, OPTION_BRAVE_KEY), "b");
+    assert_string_equal(config_text(config, OPTION_TAVILY_KEY), "t");
     assert_string_equal(config_text(config, OPTION_SEARXNG_URL), "http://127.0.0.1:8888");
     assert_string_equal(config_text(config, OPTION_JINA_KEY), "j1");
     assert_string_equal(config_text(config, OPTION_SUMMARY_BASE_URL), "http://127.0.0.1:10/v1");
     assert_string_equal(config_text(config, OPTION_SUMMARY_API_KEY), "k2");
     assert_string_equal(config_text(config, OPTION_SUMMARY_MODEL), "small");
     config_unused_variables(config, &count);
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 1);
     config_destroy(config);
     static const char *const alone[] = {"API_KEY=someone-elses", "SERPER_API_KEY=a", "SERPER_KEY_ID=b", NULL};
     config = configured(NULL, alone, NULL);
@@ -490,6 +526,8 @@ int main(void)
         cmocka_unit_test(option__suggests_what_was_meant),
         cmocka_unit_test(config__parses_durations),
         cmocka_unit_test(config__parses_tokens),
+        cmocka_unit_test(config__parses_sizes),
+        cmocka_unit_test(config__reads_flags),
         cmocka_unit_test(config__reads_yaml),
         cmocka_unit_test(config__reads_every_spelling_of_a_path),
         cmocka_unit_test(config__says_where_yaml_is_wrong),

@@ -280,6 +280,19 @@ static void html__keeps_its_caps(void **state)
     html_page_finish(&page);
 }
 
+static void html__stops_when_canceled(void **state)
+{
+    (void)state;
+    const atomic_bool no = false, yes = true;
+    struct html_options options = {.cancel = &no};
+    struct html_page page;
+    assert_int_equal(html_to_markdown(STR("<p>One"), &options, &page, NULL), STATUS_OK);
+    assert_string_equal(page.markdown.data, "One\n");
+    html_page_finish(&page);
+    options.cancel = &yes;
+    assert_int_equal(html_to_markdown(STR("<p>One"), &options, &page, NULL), STATUS_CANCELED);
+}
+
 static void html__is_recognized(void **state)
 {
     (void)state;
@@ -303,6 +316,7 @@ int main(void)
         cmocka_unit_test(html__survives_broken_markup),
         cmocka_unit_test(html__takes_hostile_pages_in_linear_time),
         cmocka_unit_test(html__keeps_its_caps),
+        cmocka_unit_test(html__stops_when_canceled),
         cmocka_unit_test(html__is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,11 @@ static void look_at_headers(void *user, struct http_response *response)
     assert_string_equal(http_response_header(response, "x-one"), "1");
     assert_string_equal(http_response_header(response, "X-TWO"), "a");
     assert_null(http_response_header(response, "X-Three"));
+    char *list = http_response_header_list(response, "x-two");
+    assert_string_equal(list, "a, b");
+    free(list);
+    assert_null(http_response_header_list(response, "X-Three"));
+    assert_string_equal(response->addresses, "127.0.0.1");
     loop_stop(user);
 }
 
@@ -417,6 +422,28 @@ static void http__streams_or_collects_as_the_head_decides(void **state)
     }
 }
 
+static size_t most_of_head(void *user, const struct http_response *head)
+{
+    (void)user;
+    return head->code == 200 && http_response_header(head, "X-One") ? 1 : 1000;
+}
+
+static void http__the_head_decides_how_much_body_may_come(void **state)
+{
+    struct fixture *fixture = *state;
+    struct http_options options = {.url = at(fixture, "/continue"), .max_body_of = most_of_head};
+    struct http_result result = http_run(fixture->loop, fixture->client, &options);
+    assert_int_equal(result.status, STATUS_TOO_BIG);
+    assert_string_equal(result.body, "o");
+    http_run_forget(&result);
+    options.url = at(fixture, "/chunked");
+    options.max_body = 5; /* is never passed */
+    result = http_run(fixture->loop, fixture->client, &options);
+    assert_int_equal(result.status, STATUS_TOO_BIG);
+    assert_string_equal(result.body, "hello");
+    http_run_forget(&result);
+}
+
 static void http__streams_without_looking_at_the_head(void **state)
 {
     struct fixture *fixture = *state;
@@ -502,6 +529,7 @@ int main(void)
         TEST(http__unpacks_what_it_offered_to),
         TEST(http__a_small_packed_body_cannot_grow_beyond_the_cap),
         TEST(http__streams_or_collects_as_the_head_decides),
+        TEST(http__the_head_decides_how_much_body_may_come),
         TEST(http__streams_without_looking_at_the_head),
         TEST(http__on_headers_comes_for_empty_bodies_too),
         TEST(http__malformed_requests_are_refused),

@@ -43,12 +43,13 @@ static void result__has_every_key_in_order(void **state)
     engine_world_run(&world, "q");
     CHECK_KEYS(world.result, "run_id", "id", "rollout", "question", "answer", "prediction", "termination", "answered",
                "error", "messages", "rounds", "model_calls", "tool_calls", "tool_failures", "tokens", "finish_reasons",
-               "truncated_responses", "truncated_observations", "messages_trimmed", "format_repairs", "started_at",
-               "elapsed_ms", "model_ms", "tool_ms", "cost_usd", "sources", "version", "model", "served_model",
-               "profile", "sampling", "prompts_hash", "config_hash");
+               "truncated_responses", "truncated_observations", "messages_trimmed", "format_repairs", "quotes",
+               "unfound_quotes", "started_at", "elapsed_ms", "model_ms", "tool_ms", "cost_usd", "sources", "version",
+               "model", "served_model", "profile", "sampling", "prompts_hash", "config_hash");
     CHECK_KEYS(json_object_get(world.result, "tokens"), "context", "prompt", "completion", "cached", "method",
                "by_role");
-    CHECK_KEYS(json_object_get(json_object_get(world.result, "tokens"), "by_role"), "agent", "summary");
+    CHECK_KEYS(json_object_get(json_object_get(world.result, "tokens"), "by_role"), "agent", "summary", "vision",
+               "transcription");
     CHECK_KEYS(json_object_get(world.result, "tool_calls"), "search", "visit", "PythonInterpreter");
     engine_world_finish(&world);
 }

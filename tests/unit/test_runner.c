@@ -246,6 +246,24 @@ static void runner__runs_serial_calls_in_order(void **state)
     engine_world_finish(&world);
 }
 
+static void runner__tells_a_tool_that_its_run_is_over(void **state)
+{
+    (void)state;
+    REPLIES({.text = THINK("t") CALL("PythonInterpreter", "{\"query\": [\"a\"]}")}, {.text = "<answer>ok</answer>"});
+    engine_world_run(&world, "q");
+    uint64_t first = world.tools[2].session;
+    assert_true(first > 0);
+    assert_int_equal(world.tools[2].ended, 1);
+    assert_int_equal(world.tools[2].ended_session, first);
+    assert_int_equal(world.tools[0].ended, 1); /* called or not */
+    world.model.next = 0;
+    engine_world_run(&world, "q");
+    assert_true(world.tools[2].session != first);
+    assert_int_equal(world.tools[2].ended, 2);
+    assert_int_equal(world.tools[2].ended_session, world.tools[2].session);
+    engine_world_finish(&world);
+}
+
 static void runner__runs_other_calls_at_once(void **state)
 {
     (void)state;
@@ -616,6 +634,34 @@ static void runner__runs_many_at_once(void **state)
     engine_world_finish(&world);
 }
 
+static struct engine_world *changing;
+
+/* The second tool goes while the first call runs. */
+static void change_tools(struct fake_tool *tool, struct tool_run *run)
+{
+    static struct tool *list[2];
+    (void)tool;
+    list[0] = changing->tool_list[0];
+    list[1] = changing->tool_list[2];
+    run_set_tools(changing->run, list, 2);
+    tool_finish(run, TOOL_OK, STR("found"));
+}
+
+static void runner__tells_the_model_of_changed_tools(void **state)
+{
+    (void)state;
+    REPLIES({.text = THINK("a") CALL("search", "{\"query\": [\"x\"]}")},
+            {.text = THINK("b") CALL("visit", "{\"query\": [\"x\"]}")}, {.text = "<answer>done</answer>"});
+    changing = &world;
+    world.tools[0].act = change_tools;
+    engine_world_run(&world, "q");
+    assert_string_equal(prediction(&world), "done");
+    assert_non_null(strstr(engine_world_message(&world, 3), "The tools have changed"));
+    assert_non_null(strstr(engine_world_message(&world, 5), "There is no tool \"visit\""));
+    assert_int_equal(world.tools[1].started, 0);
+    engine_world_finish(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +678,7 @@ int main(void)
         cmocka_unit_test(runner__interrupts_while_waiting_in_the_queue),
         cmocka_unit_test(runner__stops_a_late_tool),
         cmocka_unit_test(runner__runs_serial_calls_in_order),
+        cmocka_unit_test(runner__tells_a_tool_that_its_run_is_over),
         cmocka_unit_test(runner__runs_other_calls_at_once),
         cmocka_unit_test(runner__cleans_what_tools_say),
         cmocka_unit_test(runner__caps_what_tools_say),
@@ -648,6 +695,7 @@ int main(void)
         cmocka_unit_test(runner__ends_in_order_when_the_journal_fails),
         cmocka_unit_test(runner__waits_for_a_slow_journal),
         cmocka_unit_test(runner__is_interrupted_at_any_turn),
+        cmocka_unit_test(runner__tells_the_model_of_changed_tools),
         cmocka_unit_test(runner__runs_many_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

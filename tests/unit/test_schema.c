@@ -31,7 +31,8 @@ static const struct row {
     {SEARCH, "{\"query\": [\"a\"], \"fresh\": \"True\"}", "{\"query\": [\"a\"], \"fresh\": true}", true, "", ""},
     {SEARCH, "{\"query\": [\"a\"], \"score\": \"2.5\"}", "{\"query\": [\"a\"], \"score\": 2.5}", true, "", ""},
     {SEARCH, "{\"query\": [2024]}", "{\"query\": [\"2024\"]}", true, "", ""},
-    {SEARCH, "{\"query\": 2024}", NULL, true, "query", "expected array, found integer"},
+    {SEARCH, "{\"query\": 2024}", "{\"query\": [\"2024\"]}", true, "", ""},
+    {SEARCH, "{\"query\": {\"a\": 1}}", NULL, true, "query", "expected array, found object"},
     {SEARCH, "{\"query\": [\"a\"], \"filter\": \"{\\\"x\\\": 1}\"}", "{\"query\": [\"a\"], \"filter\": {\"x\": 1}}",
      true, "", ""},
     {SEARCH, "{\"query\": [\"a\"], \"goal\": \"äöü\"}", "{\"query\": [\"a\"], \"goal\": \"äöü\"}", false, "", ""},
@@ -66,6 +67,95 @@ static const struct row {
     {"{\"$defs\": {\"n\": {\"type\": \"integer\"}}, \"properties\": {\"a\": {\"$ref\": \"#/$defs/n\"}}}",
      "{\"a\": \"x\"}", NULL, false, "a", "expected integer, found string"},
     {"{\"$ref\": \"#\"}", "1", NULL, false, "", "nested too deeply"},
+    {"{\"properties\": {\"a\": {\"$ref\": \"#/$defs/x~1y%25\"}}, \"$defs\": {\"x/y%\": {\"type\": \"integer\"}}}",
+     "{\"a\": \"7\"}", "{\"a\": 7}", true, "", ""},
+    {"{\"$ref\": \"https://example.org/other.json\"}", "1", "1", false, "", ""},
+    {"{\"type\": \"string\", \"pattern\": \"^[a-z]+$\"}", "\"a b\"", NULL, false, "",
+     "does not match the pattern ^[a-z]+$"},
+    {"{\"pattern\": \"^\\\\d{4}$\"}", "\"Ù¡Ù¢Ù£Ù¤\"", NULL, false, "", "does not match the pattern ^\\d{4}$"},
+    {"{\"pattern\": \"(a+)+$\"}", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"", NULL, false, "",
+     "does not match the pattern (a+)+$"},
+    {"{\"pattern\": \"(\"}", "\"a\"", "\"a\"", false, "", ""},
+    {"{\"prefixItems\": [{\"type\": \"integer\"}], \"items\": {\"type\": \"string\"}}", "[\"1\", 2]", "[1, \"2\"]",
+     true, "", ""},
+    {"{\"not\": {\"type\": \"integer\"}}", "1", NULL, false, "", "is of a form that is not allowed"},
+    {"{\"if\": {\"required\": [\"a\"]}, \"then\": {\"required\": [\"b\"]}}", "{\"a\": 1}", NULL, false, "b",
+     "this required parameter is missing"},
+    {"{\"dependentRequired\": {\"a\": [\"b\"]}}", "{\"a\": 1}", NULL, false, "b",
+     "this parameter is required beside \"a\""},
+    {"{\"allOf\": [{\"properties\": {\"a\": true}}], \"unevaluatedProperties\": false}", "{\"a\": 1, \"b\": 2}", NULL,
+     false, "b", "there is no such parameter"},
+    {"{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}]}",
+     "{\"n\": \"x\"}", NULL, false, "n", "expected integer, found string"},
+    {"{\"anyOf\": [{\"$ref\": \"#\"}, {\"$ref\": \"#\"}]}", "1", NULL, false, "",
+     "comparing this with the schema takes too many steps"},
+    {"{\"uniqueItems\": true}", "[1, {\"a\": 1.0}, {\"a\": 1}]", NULL, false, "", "items 1 and 2 are equal"},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}, \"s\": {\"type\": \"string\"}}, "
+     "\"required\": []}",
+     "{\"n\": null, \"s\": null}", "{}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}, \"s\": {\"type\": \"string\"}}, "
+     "\"required\": []}",
+     "{\"n\": \"\", \"s\": \"\"}", "{\"s\": \"\"}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"k\": {\"enum\": [\"a\", \"b\"]}, \"l\": {\"type\": \"array\", "
+     "\"items\": {\"type\": \"string\"}}}, \"required\": []}",
+     "{\"k\": \"\", \"l\": \" \"}", "{}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}, \"required\": [\"n\"]}", "{\"n\": null}",
+     NULL, false, "n", "expected integer, found null"},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}, \"required\": [\"n\"]}", "{\"n\": \"\"}",
+     NULL, false, "n", "expected integer, found string"},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}], "
+     "\"default\": null}}, \"required\": []}",
+     "{\"n\": null}", "{\"n\": null}", false, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}], "
+     "\"default\": null}}, \"required\": []}",
+     "{\"n\": \"null\"}", "{\"n\": null}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"anyOf\": [{\"type\": \"integer\"}, {\"type\": \"null\"}], "
+     "\"default\": null}}, \"required\": []}",
+     "{\"n\": \"7\"}", "{\"n\": 7}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": [\"integer\", \"null\"]}}, \"required\": [\"n\"]}",
+     "{\"n\": \"None\"}", "{\"n\": null}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\", \"nullable\": true}}, \"required\": "
+     "[\"n\"]}",
+     "{\"n\": null}", "{\"n\": null}", false, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": [], "
+     "\"additionalProperties\": false}",
+     "{\"a\": \"x\", \"extra\": null}", "{\"a\": \"x\"}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": [], "
+     "\"additionalProperties\": false}",
+     "{\"a\": \"x\", \"extra\": 0}", NULL, true, "extra", "there is no such parameter"},
+    {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": []}",
+     "{\"a\": \"x\", \"extra\": null}", "{\"a\": \"x\", \"extra\": null}", false, "", ""},
+    {"{\"$ref\": \"#/$defs/Args\", \"$defs\": {\"Args\": {\"type\": \"object\", \"properties\": {\"f\": {\"$ref\": "
+     "\"#/$defs/F\"}}, \"required\": []}, \"F\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": "
+     "\"integer\"}}, \"required\": []}}}",
+     "{\"f\": {\"n\": null}}", "{\"f\": {}}", true, "", ""},
+    {"{\"type\": \"object\", \"properties\": {\"l\": {\"type\": \"array\", \"items\": {\"type\": \"integer\"}}}, "
+     "\"required\": []}",
+     "{\"l\": [1, null]}", NULL, false, "l[1]", "expected integer, found null"},
+    {"{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}", "\"5\"", "[5]", true, "", ""},
+    {"{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}", "\"x\"", NULL, false, "",
+     "expected array, found string"},
+    {"{\"type\": \"array\", \"items\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}, "
+     "\"required\": [\"n\"]}}",
+     "{\"n\": \"5\"}", "[{\"n\": 5}]", true, "", ""},
+    {"{\"type\": \"string\"}", "[\"x\"]", "\"x\"", true, "", ""},
+    {"{\"type\": \"string\"}", "[\"x\", \"y\"]", NULL, false, "", "expected string, found array"},
+    {"{\"type\": \"string\"}", "[null]", NULL, false, "", "expected string, found array"},
+    {"{\"type\": \"string\"}", "true", "\"true\"", true, "", ""},
+    {"{\"type\": \"boolean\"}", "1", "true", true, "", ""},
+    {"{\"type\": \"boolean\"}", "2", NULL, false, "", "expected boolean, found integer"},
+    {"{\"type\": \"integer\"}", "\"5.0\"", "5", true, "", ""},
+    {"{\"type\": \"integer\"}", "\"5.5\"", NULL, false, "", "expected integer, found string"},
+    {"{\"type\": \"string\", \"enum\": [\"Celsius\", \"Kelvin\"]}", "\"celsius\"", "\"Celsius\"", true, "", ""},
+    {"{\"enum\": [\"a\", \"A\"]}", "\"a\"", "\"a\"", false, "", ""},
+    {"{\"enum\": [\"Aa\", \"aA\"]}", "\"aa\"", NULL, false, "", "expected one of [\"Aa\",\"aA\"]"},
+    {"{\"anyOf\": [{\"type\": \"string\", \"const\": \"asc\"}, {\"type\": \"string\", \"const\": \"desc\"}]}",
+     "\"DESC\"", "\"desc\"", true, "", ""},
+    {"{\"minimum\": 0, \"exclusiveMinimum\": true}", "0", NULL, false, "", "0 is not more than 0"},
+    {"{\"minimum\": 0, \"exclusiveMinimum\": false}", "0", "0", false, "", ""},
+    {"{\"maximum\": 9, \"exclusiveMaximum\": true}", "9", NULL, false, "", "9 is not less than 9"},
+    {"{\"type\": \"any\"}", "\"x\"", "\"x\"", false, "", ""},
+    {"{\"type\": [\"integer\", \"str\"]}", "\"x\"", "\"x\"", false, "", ""},
     {"true", "1", "1", false, "", ""},
     {"false", "1", NULL, false, "", "nothing is allowed here"},
 };
@@ -104,6 +194,36 @@ static void schema__reads_the_table(void **state)
     assert_false(failed);
 }
 
+static void schema__says_what_is_wrong_with_a_schema(void **state)
+{
+    static const struct {
+        const char *schema, *place, *message; /* NULL: nothing */
+    } looks[] = {
+        {"{\"type\": \"object\", \"properties\": {\"a/b\": {\"type\": [\"string\", \"null\"]}}}", NULL, NULL},
+        {"{\"properties\": {\"a/b\": {\"type\": \"strng\"}}}", "/properties/a~1b/type",
+         "must be object, array, string, integer, number, boolean or null, or a list of these"},
+        {"{\"properties\": {\"a\": 1}}", "/properties/a", "must be a schema: an object, true or false"},
+        {"{\"items\": {\"$ref\": \"#/$defs/gone\"}}", "/items/$ref",
+         "refers to nothing in this document: #/$defs/gone"},
+        {"{\"minimum\": 0, \"exclusiveMinimum\": true}", NULL, NULL},
+        {"{\"exclusiveMaximum\": \"9\"}", "/exclusiveMaximum", "must be a number"},
+        {"{\"pattern\": \"(\"}", "/pattern", "is no pattern: missing closing parenthesis"},
+        {"{\"required\": \"a\"}", "/required", "must be a list of strings"},
+        {"{\"anyOf\": {}}", "/anyOf", "must be a list of schemas"},
+        {"[]", "", "must be a schema: an object, true or false"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        json_t *schema = parse(looks[i].schema);
+        struct error error = {0};
+        enum status status = schema_validate(schema, &error);
+        assert_int_equal(status, looks[i].place ? STATUS_INVALID : STATUS_OK);
+        assert_string_equal(error.place, looks[i].place ? looks[i].place : "");
+        assert_string_equal(error.message, looks[i].message ? looks[i].message : "");
+        json_decref(schema);
+    }
+}
+
 static void schema__takes_everything_without_a_schema(void **state)
 {
     (void)state;
@@ -116,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schema__reads_the_table),
+        cmocka_unit_test(schema__says_what_is_wrong_with_a_schema),
         cmocka_unit_test(schema__takes_everything_without_a_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "tools/search/search.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ static void handler(void *user, const struct http_stub_request *request, struct 
     copy(seen_key, sizeof seen_key, http_stub_header(request, "X-API-KEY"));
     copy(seen_target, sizeof seen_target, request->target);
     asked++;
+    if (str_find(request->body, STR("slow"), 0) != STR_NONE)
+        http_stub_pause(script, 150);
     if (str_find(request->body, STR("\"fail\""), 0) != STR_NONE)
         http_stub_reply(script, 500, NULL, STR("oops"));
     else if (str_find(request->body, STR("\"hang\""), 0) != STR_NONE)
@@ -51,9 +54,8 @@ static void start(struct tool_world *world, const char *profile, enum search_bac
     const struct search_options options = {
         .backends = {backend},
         .n_backends = 1,
-        .serper_url = serper,
-        .serper_key = "KEY-12345678",
-        .searxng_url = world->base,
+        .url = {[SEARCH_SERPER] = serper, [SEARCH_SEARXNG] = world->base},
+        .key = {[SEARCH_SERPER] = "KEY-12345678"},
         .tries = 1,
     };
     assert_int_equal(search_tool_create(&options, &world->tool, &error), STATUS_OK);
@@ -122,6 +124,31 @@ static void search_tool__merges_across_queries(void **state)
     tool_world_finish(&world);
 }
 
+/* One page under two addresses is one result, unless the profile keeps the list as it came. */
+static void search_tool__merges_addresses_of_one_page(void **state)
+{
+    (void)state;
+    static const char one_page[] =
+        "{\"organic\": [{\"title\": \"A\", \"link\": \"https://www.a.example/1/?utm_source=x\", \"snippet\": \"one\"},"
+        "{\"title\": \"A again\", \"link\": \"http://m.a.example/1#top\", \"snippet\": \"two\"},"
+        "{\"title\": \"B\", \"link\": \"https://a.example/1?id=2\", \"snippet\": \"three\"}]}";
+    struct tool_world world;
+    start(&world, "generic", SEARCH_SERPER);
+    answer = one_page;
+    const char *text = tool_world_call(&world, "{\"query\": [\"x\", \"y\"]}");
+    assert_holds(text, "Results for \"x\" (2):");
+    assert_lacks(text, "A again");
+    assert_holds(strstr(text, "Results for \"y\""), "1. [A](https://www.a.example/1/?utm_source=x)\n   (listed above)");
+    tool_world_finish(&world);
+    start(&world, "tongyi", SEARCH_SERPER);
+    answer = one_page;
+    text = tool_world_call(&world, "{\"query\": [\"x\", \"y\"]}");
+    assert_holds(text, "A again");
+    assert_holds(strstr(text, "======="), "[A](https://www.a.example/1/?utm_source=x)\n\none");
+    assert_lacks(text, "listed above");
+    tool_world_finish(&world);
+}
+
 static void search_tool__searxng(void **state)
 {
     (void)state;
@@ -136,6 +163,22 @@ static void search_tool__searxng(void **state)
     assert_holds(text, "2024-03-01");
     assert_holds(text, "Engines that did not answer: google");
     tool_world_finish(&world);
+}
+
+static void search_tool__shows_searxng_answers(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"\"It is 42.\"",
+                                        "{\"answer\": \"It is 42.\", \"url\": \"https://a.example/\"}"};
+    static char body[512];
+    for (size_t i = 0; i < 2; i++) {
+        struct tool_world world;
+        start(&world, "generic", SEARCH_SEARXNG);
+        snprintf(body, sizeof body, "{\"answers\": [%s], \"results\": [{\"url\": \"https://b.example/\"}]}", forms[i]);
+        answer = body;
+        assert_holds(tool_world_call(&world, "{\"query\": [\"x\"]}"), "Shown above the results: It is 42.");
+        tool_world_finish(&world);
+    }
 }
 
 static void search_tool__takes_searxng_addresses_as_they_come(void **state)
@@ -157,7 +200,7 @@ static void search_tool__takes_searxng_addresses_as_they_come(void **state)
         tool_world_init(&world, "generic", handler, NULL, 0);
         char *url = mem_printf("%s%s", world.base, cases[i].ending);
         const struct search_options options = {
-            .backends = {SEARCH_SEARXNG}, .n_backends = 1, .searxng_url = url, .tries = 1};
+            .backends = {SEARCH_SEARXNG}, .n_backends = 1, .url = {[SEARCH_SEARXNG] = url}, .tries = 1};
         assert_int_equal(search_tool_create(&options, &world.tool, &error), STATUS_OK);
         answer_code = 200;
         answer_headers = JSON;
@@ -260,6 +303,22 @@ static void search_tool__bears_hostile_results(void **state)
     tool_world_finish(&world);
 }
 
+/* A title or an address cannot look like a link of its own. */
+static void search_tool__keeps_links_whole(void **state)
+{
+    (void)state;
+    struct tool_world world;
+    start(&world, "generic", SEARCH_SERPER);
+    answer = "{\"organic\": [{\"title\": \"Bank](https://evil.example/) [x\", \"link\": \"https://a.example/1\"},"
+             "{\"title\": \"B\", \"link\": \"https://a.example/2)[Bank](https://evil.example/\"},"
+             "{\"title\": \"C\", \"link\": \"https://a.example/Kell_(1857)\"}]}";
+    const char *text = tool_world_call(&world, "{\"query\": [\"x\"]}");
+    assert_holds(text, "1. [Bank] (https://evil.example/) [x](https://a.example/1)");
+    assert_holds(text, "2. [B](https://a.example/2%29[Bank]%28https://evil.example/)");
+    assert_holds(text, "3. [C](https://a.example/Kell_(1857))");
+    tool_world_finish(&world);
+}
+
 static void search_tool__keeps_what_the_others_found(void **state)
 {
     (void)state;
@@ -270,6 +329,19 @@ static void search_tool__keeps_what_the_others_found(void **state)
     assert_int_equal(world.status, OUTCOME_OK);
     assert_holds(text, "[First]");
     assert_holds(text, "The search for \"fail\" failed");
+    tool_world_finish(&world);
+}
+
+static void search_tool__asks_all_queries_at_once(void **state)
+{
+    (void)state;
+    struct tool_world world;
+    start(&world, "generic", SEARCH_SERPER);
+    answer = two_results;
+    int64_t began = loop_now_ms(world.loop);
+    tool_world_call(&world, "{\"query\": [\"slow 1\", \"slow 2\", \"slow 3\", \"slow 4\", \"slow 5\", \"slow 6\"]}");
+    assert_true(loop_now_ms(world.loop) - began < 600);
+    assert_int_equal(asked, 6);
     tool_world_finish(&world);
 }
 
@@ -296,7 +368,7 @@ static void search_tool__asks_the_next_back_end(void **state)
     const struct search_options options = {
         .backends = {SEARCH_SERPER, SEARCH_SEARXNG},
         .n_backends = 2,
-        .searxng_url = world.base,
+        .url = {[SEARCH_SEARXNG] = world.base},
         .tries = 1,
     };
     assert_int_equal(search_tool_create(&options, &world.tool, &error), STATUS_OK);
@@ -324,7 +396,7 @@ static void search_tool__tries_again(void **state)
     tool_world_init(&world, "generic", handler, NULL, 0);
     char *serper = mem_printf("%s/serper", world.base);
     const struct search_options options = {
-        .backends = {SEARCH_SERPER}, .n_backends = 1, .serper_url = serper, .serper_key = "k", .tries = 3};
+        .backends = {SEARCH_SERPER}, .n_backends = 1, .url = {serper}, .key = {"k"}, .tries = 3};
     assert_int_equal(search_tool_create(&options, &world.tool, &error), STATUS_OK);
     asked = 0;
     answer_code = 503;
@@ -360,9 +432,12 @@ static void search_tool__refuses_options(void **state)
     const struct search_options none = {0};
     const struct search_options no_url = {.backends = {SEARCH_SEARXNG}, .n_backends = 1};
     const struct search_options no_file = {.backends = {SEARCH_CORPUS}, .n_backends = 1};
+    const struct search_options twice = {.backends = {SEARCH_WIKIPEDIA, SEARCH_WIKIPEDIA}, .n_backends = 2};
     assert_int_equal(search_tool_create(&none, &tool, &error), STATUS_INVALID);
     assert_int_equal(search_tool_create(&no_url, &tool, &error), STATUS_INVALID);
-    assert_holds(error.message, "--search-url");
+    assert_holds(error.message, "--searxng-url");
+    assert_int_equal(search_tool_create(&twice, &tool, &error), STATUS_INVALID);
+    assert_holds(error.message, "wikipedia");
     assert_int_equal(search_tool_create(&no_file, &tool, &error), STATUS_INVALID);
     assert_holds(error.message, "--corpus");
     assert_null(tool);
@@ -391,12 +466,16 @@ int main(void)
         cmocka_unit_test(search_tool__serper),
         cmocka_unit_test(search_tool__trained_format),
         cmocka_unit_test(search_tool__merges_across_queries),
+        cmocka_unit_test(search_tool__merges_addresses_of_one_page),
         cmocka_unit_test(search_tool__searxng),
+        cmocka_unit_test(search_tool__shows_searxng_answers),
         cmocka_unit_test(search_tool__takes_searxng_addresses_as_they_come),
         cmocka_unit_test(search_tool__says_what_failed),
         cmocka_unit_test(search_tool__finds_nothing),
         cmocka_unit_test(search_tool__bears_hostile_results),
+        cmocka_unit_test(search_tool__keeps_links_whole),
         cmocka_unit_test(search_tool__keeps_what_the_others_found),
+        cmocka_unit_test(search_tool__asks_all_queries_at_once),
         cmocka_unit_test(search_tool__delivers_before_the_deadline),
         cmocka_unit_test(search_tool__asks_the_next_back_end),
         cmocka_unit_test(search_tool__tries_again),
