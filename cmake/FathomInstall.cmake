@@ -1,15 +1,17 @@
 # What is installed: the program, the public header, the library (shared, and static as one object whose inner names are
 # local, so that a program may have its own json_parse), fathom.pc, a CMake package, the manual page and shell completion.
 
-set(fathom_rooms core loop net text readers store protocol model agent engine tools api)
+set(fathom_rooms core loop net text readers worker store protocol model agent engine tools api)
 set(fathom_objects "")
 foreach(room IN LISTS fathom_rooms)
     list(APPEND fathom_objects $<TARGET_OBJECTS:fathom_${room}>)
 endforeach()
-set(fathom_libraries PkgConfig::CURL PkgConfig::IDN2 PkgConfig::XML2 PkgConfig::PCRE2 PkgConfig::UV PkgConfig::JANSSON
-                     PkgConfig::SQLITE PkgConfig::YAML PkgConfig::UCHARDET PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::ZLIB m)
+set(fathom_libraries PkgConfig::CURL PkgConfig::IDN2 PkgConfig::XML2 PkgConfig::ARCHIVE PkgConfig::PCRE2 PkgConfig::UV PkgConfig::JANSSON
+                     PkgConfig::SQLITE PkgConfig::YAML PkgConfig::UCHARDET PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::ZLIB
+                     PkgConfig::PSL PkgConfig::ZSTD
+                     PkgConfig::SECCOMP m)
 # For fathom.pc: what a program that links the static library needs beside it.
-set(FATHOM_PC_REQUIRES "libcurl, libidn2, libxml-2.0, libpcre2-8, libuv, jansson, sqlite3, yaml-0.1, uchardet, libutf8proc, libcrypto, zlib")
+set(FATHOM_PC_REQUIRES "libcurl, libidn2, libxml-2.0, libpcre2-8, libuv, jansson, sqlite3, yaml-0.1, uchardet, libutf8proc, libcrypto, zlib, libpsl, libzstd, libseccomp, libarchive")
 set(FATHOM_PC_LIBS "-lm -pthread")
 
 file(CONFIGURE OUTPUT embedding.c CONTENT "/* The library has no sources of its own. */\nextern int fathom_embedding;\n")

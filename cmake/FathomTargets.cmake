@@ -13,13 +13,18 @@ pkg_check_modules(UCHARDET REQUIRED IMPORTED_TARGET uchardet)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive>=3.4)
+pkg_check_modules(PSL REQUIRED IMPORTED_TARGET libpsl)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.4)
 
 add_library(fathom_settings INTERFACE)
 target_include_directories(fathom_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                                                      ${PROJECT_SOURCE_DIR})
 target_compile_definitions(fathom_settings INTERFACE _GNU_SOURCE FATHOM_VERSION="${PROJECT_VERSION}")
 target_compile_options(fathom_settings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wvla -Wformat=2
-                                                 -Wstrict-prototypes -Wmissing-prototypes -Wswitch)
+                                                 -Wstrict-prototypes -Wmissing-prototypes -Wswitch
+                                                 -Werror=implicit-function-declaration)
 target_link_options(fathom_settings INTERFACE -Wl,--as-needed)
 if(FATHOM_WERROR)
     target_compile_options(fathom_settings INTERFACE -Werror)

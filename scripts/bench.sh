@@ -4,10 +4,12 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2086
-install_missing $build_packages $run_packages python3 curl
+install_missing $build_packages $run_packages python3-venv curl
 build release
 cd "$top"
 build/release/bench/bench_parser
 build/release/bench/bench_loop
 python3 bench/startup.py build/release/fathom
+python3 bench/tools.py build/release/fathom
+python3 bench/documents.py build/release/bench/bench_documents build/components/documents
 build/release/bench/bench_retrieval

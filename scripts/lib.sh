@@ -5,9 +5,10 @@ top=${top:-$(cd "$(dirname "$0")/.." && pwd)}
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config
     libcurl4-openssl-dev libidn2-dev libxml2-dev libpcre2-dev libuv1-dev libjansson-dev libsqlite3-dev libyaml-dev
-    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev"
-run_packages="mandoc ca-certificates"
-test_packages="libcmocka-dev python3 g++"
+    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev libzstd-dev libarchive-dev libpsl-dev libseccomp-dev"
+run_packages="mandoc ca-certificates bubblewrap python3 poppler-utils"
+test_packages="libcmocka-dev g++ json-schema-test-suite searx tesseract-ocr ffmpeg
+    libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui"
 check_packages="clang-14 clang-format-14 libclang-rt-14-dev"
 
 say() {
@@ -40,6 +41,14 @@ install_missing() {
         # shellcheck disable=SC2086
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
     fi
+}
+
+# component SCRIPT… runs a script of this folder that fetches into build/components what Debian does not have. The tests
+# that want it say so and are skipped when it cannot be had.
+component() {
+    for script in "$@"; do
+        "$top/scripts/$script" || echo "scripts/$script failed: the tests that want what it fetches will be skipped" >&2
+    done
 }
 
 # build PRESET configures and builds into build/PRESET, quietly unless it fails.
