@@ -1,0 +1,66 @@
+/* src/text/tokenizer/image.h
+ *
+ * The compiled form of a tokenizer: a header and numbered sections, each an array of plain data that is used where it
+ * lies. No pointers; offsets only. Byte order and sizes are those of the machine that wrote it; the header says which,
+ * and an image from elsewhere is refused, not converted.
+ *
+ * Each part of the tokenizer writes its own sections (X_compile) and finds them again (X_open). Once image_open has
+ * checked the hash of the whole, their contents are what the same program wrote: no part checks them again.
+ */
+#ifndef FATHOM_TEXT_TOKENIZER_IMAGE_H
+#define FATHOM_TEXT_TOKENIZER_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/buf.h"
+#include "core/hash.h"
+#include "core/status.h"
+#include "core/str.h"
+
+/* To be raised with every change of what any section holds or of how text is read: older images are compiled anew. */
+#define IMAGE_VERSION 1
+
+enum image_section {
+    IMAGE_ABOUT,         /* struct of tokenizer.c: flags, ids around a text */
+    IMAGE_CHAT_TEMPLATE, /* text */
+    IMAGE_TOKEN_TEXT,    /* the texts of all tokens behind one another */
+    IMAGE_TOKEN_ENDS,    /* uint32_t per id: where its text ends */
+    IMAGE_WHOLE,         /* bpe.c: pieces that are one token as a whole */
+    IMAGE_PAIRS,         /* bpe.c: which two tokens merge, and into what */
+    IMAGE_BYTES,         /* bpe.c: the first tokens of bytes or characters */
+    IMAGE_UNIGRAM,       /* unigram.c */
+    IMAGE_UNIGRAM_TRIE,  /* unigram.c */
+    IMAGE_ADDED,         /* added.c: the added tokens */
+    IMAGE_ADDED_MATCHER, /* added.c: their automaton */
+    IMAGE_STEPS,         /* steps.c: normalizers, pre-tokenizers and decoders, in order */
+    IMAGE_SECTIONS = 24, /* room for more */
+};
+
+struct image_writer {
+    struct buf *out; /* borrowed */
+    size_t start;    /* where the image begins in it */
+};
+
+void image_begin(struct image_writer *writer, struct buf *out, const char source_hash[HASH_HEX_SIZE]);
+
+/* Appends a section, aligned to 64 bytes. Each may be written once; one that is not written reads as empty. */
+void image_add(struct image_writer *writer, enum image_section section, const void *bytes, size_t len);
+
+/* Writes the header: no section after this. */
+void image_end(struct image_writer *writer);
+
+struct image {
+    const unsigned char *bytes;
+    size_t len;
+};
+
+/* Checks magic, version, machine and the hash of the whole. STATUS_INVALID. */
+enum status image_open(struct image *image, struct str bytes, struct error *error) STATUS_CHECKED;
+
+/* Borrowed; empty where it was not written. */
+struct str image_section(const struct image *image, enum image_section section);
+
+const char *image_source_hash(const struct image *image);
+
+#endif

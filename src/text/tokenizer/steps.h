@@ -1,0 +1,37 @@
+/* src/text/tokenizer/steps.h
+ *
+ * What happens to text before the model sees it (normalizers, pre-tokenizers), and to tokens on their way back
+ * (decoders).
+ */
+#ifndef FATHOM_TEXT_TOKENIZER_STEPS_H
+#define FATHOM_TEXT_TOKENIZER_STEPS_H
+
+#include "text/tokenizer/image.h"
+#include "text/tokenizer/spec.h"
+#include "text/tokenizer/splitter.h"
+
+struct steps;
+
+enum status steps_compile(const struct tokenizer_spec *spec, struct image_writer *image,
+                          struct error *error) STATUS_CHECKED;
+
+/* Creates the splitters too; cheap: what PCRE2 compiles waits until it is needed. */
+enum status steps_open(const struct image *image, struct steps **out, struct error *error) STATUS_CHECKED;
+void steps_destroy(struct steps *steps);
+
+/* The normalizers. Gives `text` itself back where nothing changes, else what it put into `scratch` (unbounded, emptied
+ * first).. */
+struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch);
+
+/* Where all that happens before the model is one pattern that covers all and bytes as they are: its splitter, so that a
+ * caller can go through the text without copies. NULL elsewhere. */
+const struct splitter *steps_splitter(const struct steps *steps);
+
+/* The pre-tokenizers in general: calls `take` with batches of pieces of some text, in order. `text` is normalized. */
+typedef void (*steps_take_fn)(void *user, const char *text, const struct split_piece *pieces, size_t n);
+void steps_pre_tokenize(const struct steps *steps, struct str text, bool first, steps_take_fn take, void *user);
+
+/* The decoders: joins the texts of tokens. `texts` are as in the vocabulary. */
+void steps_decode(const struct steps *steps, const struct str *texts, size_t count, struct buf *out);
+
+#endif
