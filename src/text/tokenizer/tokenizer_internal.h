@@ -1,0 +1,27 @@
+/* src/text/tokenizer/tokenizer_internal.h
+ *
+ * What compile.c writes for tokenizer.c to read: IMAGE_ABOUT, IMAGE_TOKEN_TEXT and IMAGE_TOKEN_ENDS. Not for others.
+ */
+#ifndef FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
+#define FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
+
+#include <stdint.h>
+
+/* A post-processor that puts more tokens than this around a text is refused. */
+#define TOKENIZER_FRAME_MAX 64
+
+/* The section IMAGE_ABOUT. */
+struct tokenizer_about {
+    uint32_t model;      /* enum model_kind */
+    uint32_t byte_level; /* model_spec's */
+    uint32_t vocabulary; /* largest id + 1, of the model and the added tokens: as many ends as IMAGE_TOKEN_ENDS holds */
+    uint32_t n_before, n_after;
+    uint32_t frame[2 * TOKENIZER_FRAME_MAX]; /* the ids before a text, then those after it */
+};
+
+/* In IMAGE_TOKEN_ENDS: no token has this id, and its text is empty. The other bits are where its text ends, as for all
+ * ids, in bytes of IMAGE_TOKEN_TEXT. An added token's text goes before that of the model's token with the same id. In a
+ * byte-level vocabulary texts are bytes, also those of added tokens: what the ByteLevel decoder makes of them. */
+#define TOKENIZER_NO_TOKEN 0x80000000u
+
+#endif
