@@ -8,10 +8,10 @@ foreach(room IN LISTS fathom_rooms)
 endforeach()
 set(fathom_libraries PkgConfig::CURL PkgConfig::IDN2 PkgConfig::XML2 PkgConfig::ARCHIVE PkgConfig::PCRE2 PkgConfig::UV PkgConfig::JANSSON
                      PkgConfig::SQLITE PkgConfig::YAML PkgConfig::UCHARDET PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::ZLIB
-                     PkgConfig::PSL PkgConfig::ZSTD
+                     PkgConfig::PSL PkgConfig::ZSTD PkgConfig::XXHASH
                      PkgConfig::SECCOMP m)
 # For fathom.pc: what a program that links the static library needs beside it.
-set(FATHOM_PC_REQUIRES "libcurl, libidn2, libxml-2.0, libpcre2-8, libuv, jansson, sqlite3, yaml-0.1, uchardet, libutf8proc, libcrypto, zlib, libpsl, libzstd, libseccomp, libarchive")
+set(FATHOM_PC_REQUIRES "libcurl, libidn2, libxml-2.0, libpcre2-8, libuv, jansson, sqlite3, yaml-0.1, uchardet, libutf8proc, libcrypto, zlib, libpsl, libzstd, libxxhash, libseccomp, libarchive")
 set(FATHOM_PC_LIBS "-lm -pthread")
 
 file(CONFIGURE OUTPUT embedding.c CONTENT "/* The library has no sources of its own. */\nextern int fathom_embedding;\n")

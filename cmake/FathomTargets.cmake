@@ -16,6 +16,7 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive>=3.4)
 pkg_check_modules(PSL REQUIRED IMPORTED_TARGET libpsl)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.4)
 
 add_library(fathom_settings INTERFACE)

@@ -5,7 +5,8 @@ top=${top:-$(cd "$(dirname "$0")/.." && pwd)}
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config
     libcurl4-openssl-dev libidn2-dev libxml2-dev libpcre2-dev libuv1-dev libjansson-dev libsqlite3-dev libyaml-dev
-    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev libzstd-dev libarchive-dev libpsl-dev libseccomp-dev"
+    libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev libzstd-dev libarchive-dev libpsl-dev libxxhash-dev
+    libseccomp-dev"
 run_packages="mandoc ca-certificates bubblewrap python3 poppler-utils"
 test_packages="libcmocka-dev g++ json-schema-test-suite searx tesseract-ocr ffmpeg
     libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui"

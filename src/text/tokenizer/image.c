@@ -1,0 +1,121 @@
+#include "text/tokenizer/image.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#define IMAGE_ALIGNMENT 64
+#define IMAGE_MAGIC "fathtok"
+#define IMAGE_ORDER 0x01020304u
+
+struct image_extent {
+    uint64_t offset, len; /* from the image's first byte */
+};
+
+struct image_header {
+    char magic[8];
+    uint32_t order;   /* IMAGE_ORDER as this machine writes it */
+    uint32_t version; /* IMAGE_VERSION */
+    uint64_t len;     /* of the whole image */
+    uint64_t hash;    /* XXH3 of the whole, with this field 0 */
+    uint32_t word;    /* sizeof(size_t) */
+    char source_hash[HASH_HEX_SIZE];
+    struct image_extent sections[IMAGE_SECTIONS];
+};
+
+static void pad(struct buf *out, size_t start)
+{
+    static const char zeros[IMAGE_ALIGNMENT];
+    size_t over = (out->len - start) % IMAGE_ALIGNMENT;
+    if (over != 0)
+        buf_add(out, str_make(zeros, IMAGE_ALIGNMENT - over));
+}
+
+static struct image_header read_header(const void *bytes)
+{
+    struct image_header header;
+    memcpy(&header, bytes, sizeof header);
+    return header;
+}
+
+void image_begin(struct image_writer *writer, struct buf *out, const char source_hash[HASH_HEX_SIZE])
+{
+    *writer = (struct image_writer){out, out->len};
+    struct image_header header;
+    memset(&header, 0, sizeof header);
+    memcpy(header.magic, IMAGE_MAGIC, sizeof header.magic);
+    header.order = IMAGE_ORDER;
+    header.version = IMAGE_VERSION;
+    header.word = sizeof(size_t);
+    memcpy(header.source_hash, source_hash, HASH_HEX_SIZE - 1);
+    buf_add(out, str_make((const char *)&header, sizeof header));
+    pad(out, writer->start);
+}
+
+void image_add(struct image_writer *writer, enum image_section section, const void *bytes, size_t len)
+{
+    struct image_header header = read_header(writer->out->data + writer->start);
+    header.sections[section] = (struct image_extent){writer->out->len - writer->start, len};
+    memcpy(writer->out->data + writer->start, &header, sizeof header);
+    buf_add(writer->out, str_make(bytes, len));
+    pad(writer->out, writer->start);
+}
+
+static uint64_t hash_of(struct image_header header, const unsigned char *bytes)
+{
+    header.hash = 0;
+    uint64_t head = XXH3_64bits(&header, sizeof header);
+    return XXH3_64bits_withSeed(bytes + sizeof header, (size_t)header.len - sizeof header, head);
+}
+
+void image_end(struct image_writer *writer)
+{
+    unsigned char *bytes = (unsigned char *)writer->out->data + writer->start;
+    struct image_header header = read_header(bytes);
+    header.len = writer->out->len - writer->start;
+    header.hash = hash_of(header, bytes);
+    memcpy(bytes, &header, sizeof header);
+}
+
+static bool extents_fit(const struct image_header *header)
+{
+    for (size_t i = 0; i < IMAGE_SECTIONS; i++) {
+        const struct image_extent *at = &header->sections[i];
+        if (at->offset % IMAGE_ALIGNMENT != 0 || at->offset > header->len || at->len > header->len - at->offset)
+            return false;
+    }
+    return true;
+}
+
+enum status image_open(struct image *image, struct str bytes, struct error *error)
+{
+    struct image_header header;
+    if (bytes.len < sizeof header)
+        return error_set(error, STATUS_INVALID, "the compiled tokenizer is cut short");
+    if ((uintptr_t)bytes.data % IMAGE_ALIGNMENT != 0)
+        return error_set(error, STATUS_INVALID, "the compiled tokenizer does not begin at a multiple of %d bytes",
+                         IMAGE_ALIGNMENT);
+    header = read_header(bytes.data);
+    if (memcmp(header.magic, IMAGE_MAGIC, sizeof header.magic) != 0)
+        return error_set(error, STATUS_INVALID, "this is no compiled tokenizer");
+    if (header.order != IMAGE_ORDER || header.word != sizeof(size_t))
+        return error_set(error, STATUS_INVALID, "the tokenizer was compiled on another kind of machine");
+    if (header.version != IMAGE_VERSION)
+        return error_set(error, STATUS_INVALID, "the tokenizer was compiled by another version of this program");
+    if (header.len != bytes.len || !extents_fit(&header) || header.source_hash[HASH_HEX_SIZE - 1] != '\0' ||
+        header.hash != hash_of(header, (const unsigned char *)bytes.data))
+        return error_set(error, STATUS_INVALID, "the compiled tokenizer is damaged");
+    *image = (struct image){(const unsigned char *)bytes.data, bytes.len};
+    return STATUS_OK;
+}
+
+struct str image_section(const struct image *image, enum image_section section)
+{
+    const struct image_header *header = (const struct image_header *)(const void *)image->bytes;
+    const struct image_extent *at = &header->sections[section];
+    return str_make((const char *)image->bytes + at->offset, (size_t)at->len);
+}
+
+const char *image_source_hash(const struct image *image)
+{
+    return ((const struct image_header *)(const void *)image->bytes)->source_hash;
+}
