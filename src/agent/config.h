@@ -12,6 +12,7 @@
 #include "core/str.h"
 #include "protocol/generation.h"
 
+struct chat_template; /* protocol/template.h */
 struct profile;
 struct token_counter; /* agent/token_meter.h */
 
@@ -47,8 +48,14 @@ struct session_config {
     struct sampling sampling; /* what the user set; the profile's values fill the rest */
     struct model_price price[MODEL_ROLE_COUNT]; /* as zeroed: free of charge; negative: unset */
     const struct token_counter *counter;        /* must outlive the session; NULL takes the estimate */
-    int64_t message_tokens, prompt_tokens; /* what the template adds: template_message_tokens, template_prompt_tokens;
-                                              0 takes what is safe for a chat server */
+    const struct chat_template *chat_template;  /* how prompts are written: by us for /v1/completions, else by the chat
+                                                   server. NULL where that is not known. Must outlive the session. With
+                                                   it  and a tokenizer for `counter` prompts are counted exactly */
+    bool completions;                      /* /v1/completions: `chat_template` is what our requests are written in */
+    bool template_bos;                     /* with `completions`: as in struct template_options */
+    int64_t message_tokens, prompt_tokens; /* where there is no exact count, what the template adds:
+                                              template_message_tokens, template_prompt_tokens; 0 takes those of
+                                              `chat_template`, without it what is safe for a chat server */
 };
 
 /* The limits of protocol.md. */
