@@ -86,6 +86,7 @@ struct event {
         struct generation_end {
             struct usage usage;
             enum finish_reason reason;
+            bool thought_field;      /* from now on the server gets earlier thought in a field of its own */
             struct str served_model; /* empty where the reply did not say */
         } generated;
         struct generation_failure {
@@ -124,7 +125,8 @@ enum ask_kind { ASK_HOOK, ASK_PERMISSION, ASK_USER, ASK_ROUTE };
 enum notice_kind {
     NOTICE_RUN_STARTED,
     NOTICE_ROUND_STARTED,
-    NOTICE_THINK,          /* a piece of thought as it streams: text */
+    NOTICE_THINK,          /* a piece of thought as it streams: text; the last of a completion has the two counts of its
+                              prompt */
     NOTICE_TOOL_STARTED,   /* name, arguments, id */
     NOTICE_TOOL_FINISHED,  /* name, id, text = the observation as it enters the transcript, status, elapsed_ms */
     NOTICE_FORMAT_REPAIR,  /* text = what was repaired, or why a completion was dropped */
@@ -153,6 +155,11 @@ struct notice {
     enum tool_outcome_status status;
     int64_t elapsed_ms; /* of the tool */
     size_t n_sources;
+
+    /* Of the prompt of a completion that has ended: what the meter had when it was sent, and what the server says it
+     * was; `count_method` says how we counted, as in the result. NULL and zeroes elsewhere. */
+    int64_t counted_tokens, reported_tokens;
+    const char *count_method;
 };
 
 struct effect {

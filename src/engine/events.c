@@ -81,6 +81,17 @@ static void put_progress(json_t *event, const struct notice *notice)
     json_put(event, "cost_usd", cost_json(notice->cost_usd));
 }
 
+/* The prompt as we counted it and as the server did. */
+static json_t *counts_json(const struct notice *notice)
+{
+    json_t *counts = json_object();
+    json_put(counts, "counted", json_integer(notice->counted_tokens));
+    json_put(counts, "reported", json_integer(notice->reported_tokens));
+    json_put(counts, "difference", json_integer(notice->reported_tokens - notice->counted_tokens));
+    json_put_str(counts, "method", str_of(notice->count_method));
+    return counts;
+}
+
 static void put_tool(json_t *event, const struct notice *notice)
 {
     json_put(event, "round", json_integer(notice->round));
@@ -119,6 +130,8 @@ json_t *run_event_json(struct run *run, const struct notice *notice)
     case NOTICE_FORMAT_REPAIR:
         json_put(event, "round", json_integer(notice->round));
         json_put_str(event, "text", notice->text);
+        if (notice->count_method)
+            json_put(event, "prompt_tokens", counts_json(notice));
         break;
     case NOTICE_TOOL_STARTED:
         put_tool(event, notice);

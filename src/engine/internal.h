@@ -73,6 +73,14 @@ struct run_tool {
     int64_t max_output_tokens;
 };
 
+/* How the server's counts of the prompts compare with ours. */
+struct run_counts {
+    int64_t compared; /* prompts */
+    int64_t largest;  /* difference, either way */
+    int64_t off;      /* in a row that differ by more than a tokenizer of the server's own could */
+    bool warned;
+};
+
 struct run {
     struct engine *engine;
     struct session *session;
@@ -105,6 +113,7 @@ struct run {
     int64_t *wakes; /* run_ms, any order */
     size_t n_wakes, wakes_capacity;
 
+    struct run_counts counts;
     struct notice last_notice; /* numbers only, for notices of the runner's own */
     int64_t next_seq;
     bool interrupted, finished;
@@ -128,6 +137,12 @@ void run_schedule(struct run *run);
 
 /* Tells the observer; fields that are not of the kind are filled from the session's last notice. */
 void run_notice(struct run *run, enum notice_kind kind, const char *name, struct str text);
+
+/* ---- run_counts.c ---- */
+
+/* Takes a notice in that has the two counts of a prompt; warns, once, when they say that the tokenizer is another than
+ * the server's. */
+void run_compare_counts(struct run *run, const struct notice *notice);
 
 /* ---- run_clock.c ---- */
 

@@ -81,7 +81,7 @@ static int64_t counted(int64_t tokens)
     return tokens > 0 ? tokens : 0;
 }
 
-static json_t *tokens_json(const struct result *result)
+static json_t *tokens_json(const struct run *run, const struct result *result)
 {
     int64_t prompt = 0, completion = 0, cached = 0;
     json_t *by_role = json_object();
@@ -105,6 +105,7 @@ static json_t *tokens_json(const struct result *result)
     json_put(tokens, "cached", json_integer(cached));
     json_put_str(tokens, "method", str_of(result->count_method ? result->count_method : "estimate"));
     json_put(tokens, "by_role", by_role);
+    json_put(tokens, "largest_difference", run->counts.compared > 0 ? json_integer(run->counts.largest) : json_null());
     return tokens;
 }
 
@@ -162,13 +163,13 @@ static void put_outcome(json_t *object, const struct run *run, const struct resu
     json_put(object, "messages", messages_json(result->transcript));
 }
 
-static void put_counts(json_t *object, const struct result *result)
+static void put_counts(json_t *object, const struct run *run, const struct result *result)
 {
     json_put(object, "rounds", json_integer(result->rounds));
     json_put(object, "model_calls", json_integer(result->model_calls));
     json_put(object, "tool_calls", tool_calls_json(result));
     json_put(object, "tool_failures", json_integer(result->tool_failures));
-    json_put(object, "tokens", tokens_json(result));
+    json_put(object, "tokens", tokens_json(run, result));
     json_put(object, "finish_reasons", finish_reasons_json(result));
     json_put(object, "truncated_responses", json_integer(result->truncated_responses));
     json_put(object, "truncated_observations", json_integer(result->truncated_observations));
@@ -195,7 +196,7 @@ json_t *run_result_json(const struct run *run, const struct result *result)
     char started_at[RUN_TIME_SIZE];
     json_t *object = json_object();
     put_outcome(object, run, result);
-    put_counts(object, result);
+    put_counts(object, run, result);
     json_put_str(object, "started_at", str_of(run_started_at(run, started_at)));
     json_put(object, "elapsed_ms", json_integer(result->elapsed_ms));
     json_put(object, "model_ms", json_integer(result->model_ms));

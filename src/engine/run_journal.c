@@ -178,6 +178,7 @@ static json_t *event_json(const struct run *run, const struct event *event)
         object = json_object();
         json_put(object, "usage", usage_json(&event->generated.usage));
         json_put_str(object, "reason", str_of(finish_reason_name(event->generated.reason)));
+        json_put(object, "thought_field", json_boolean(event->generated.thought_field));
         json_put_str(object, "served_model", event->generated.served_model);
         return object;
     case EVENT_GENERATE_ERROR:

@@ -85,6 +85,7 @@ static void report_end(struct run *run, effect_id id, const struct model_result 
         buf_add(&queued->text, str_of(result->served_model));
         event->generated.usage = result->usage;
         event->generated.reason = result->reason;
+        event->generated.thought_field = result->thought_field;
         event->generated.served_model = buf_str(&queued->text);
     } else {
         queued->error = result->error;

@@ -89,6 +89,7 @@ static void start(struct run_tool *entry)
         .timeout_ms = run->options.tool_timeout_ms,
         .max_output_tokens = entry->max_output_tokens,
         .session = run->session_number,
+        .counter = run->options.config.counter,
         .done = on_done,
         .notice = on_notice,
         .asked = on_asked,

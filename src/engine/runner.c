@@ -248,6 +248,8 @@ static void notify(struct run *run, const struct notice *notice)
     };
     if (run->options.observe)
         run->options.observe(run->options.user, run, notice);
+    if (notice->count_method)
+        run_compare_counts(run, notice);
 }
 
 /* Nobody is there to ask: every question is answered with null, which means "as if not asked". */

@@ -1,10 +1,10 @@
 #include "engine/tool_call.h"
 
+#include "agent/token_meter.h"
 #include "core/mem.h"
 #include "engine/tool_run.h"
 #include "protocol/clean.h"
 #include "protocol/profile.h"
-#include "text/token_estimate.h"
 
 #include "core/utf8.h"
 
@@ -108,14 +108,20 @@ static int64_t output_cap(const struct tool_run *run)
     return cap > 0 ? cap : SESSION_DEFAULT_OBSERVATION_TOKENS;
 }
 
+const struct token_counter *tool_run_counter(const struct tool_run *run)
+{
+    return run->options.counter ? run->options.counter : token_counter_estimate();
+}
+
 static void add_capped(struct tool_run *run, struct str text)
 {
+    const struct token_counter *counter = tool_run_counter(run);
     int64_t cap = output_cap(run);
-    if (token_estimate_fit(text, cap) == text.len) {
+    if (counter->fit(counter, text, cap) == text.len) {
         buf_add(&run->text, text);
         return;
     }
-    size_t fits = token_estimate_fit(text, cap > 2 * CUT_NOTE_TOKENS ? cap - CUT_NOTE_TOKENS : cap);
+    size_t fits = counter->fit(counter, text, cap > 2 * CUT_NOTE_TOKENS ? cap - CUT_NOTE_TOKENS : cap);
     if (profile_cut_observation(run->options.profile, text, fits, &run->text) > 0)
         run->facts.truncated = true;
 }

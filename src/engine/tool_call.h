@@ -15,6 +15,7 @@
 #include "engine/tool.h"
 
 struct engine;
+struct token_counter; /* agent/token_meter.h */
 
 /* What a call came to. Borrowed until the callback returns. */
 struct tool_call_outcome {
@@ -32,6 +33,10 @@ struct tool_call_options {
     int64_t timeout_ms;            /* 0: the tool's own */
     int64_t max_output_tokens;     /* 0: the tool's own; else the smaller of both */
     uint64_t session;              /* tool_session; makes completions stick to an endpoint; 0 for none */
+
+    /* Counts the tokens of what the agent's model reads and writes. Borrowed until `released`; NULL takes the estimate.
+     */
+    const struct token_counter *counter;
 
     /* The outcome: once, never from inside tool_call_start, not at all after tool_call_cancel. */
     void (*done)(void *user, const struct tool_call_outcome *outcome);

@@ -1,10 +1,10 @@
 /* Completions that tools ask for: one user message, perhaps with an image, to the model of a role, its text without
  * thought back. */
+#include "agent/token_meter.h"
 #include "core/base64.h"
 #include "core/mem.h"
 #include "engine/tool_run.h"
 #include "protocol/transcript.h"
-#include "text/token_estimate.h"
 
 #include <stdlib.h>
 
@@ -94,6 +94,16 @@ static int64_t at_least_0(int64_t tokens)
     return tokens > 0 ? tokens : 0;
 }
 
+/* Only the agent's model has a tokenizer of its own; others are estimated. */
+static int64_t count_tokens(const struct completion_task *completion, struct str text)
+{
+    const struct tool_run *run = completion->task.run;
+    bool agents = completion->model == engine_model(run->engine, MODEL_AGENT);
+    const struct token_counter *counter = agents ? tool_run_counter(run) : token_counter_estimate();
+    int64_t least;
+    return counter->count(counter, text, &least);
+}
+
 static void count_usage(struct completion_task *completion, const struct model_result *result)
 {
     struct tool_facts *facts = &completion->task.run->facts;
@@ -104,7 +114,7 @@ static void count_usage(struct completion_task *completion, const struct model_r
     struct usage *sum = &facts->role_usage[completion->role];
     sum->prompt += reported->prompt > 0 ? reported->prompt : completion->prompt_tokens;
     sum->completion +=
-        reported->completion > 0 ? reported->completion : token_estimate_text(buf_str(&completion->text));
+        reported->completion > 0 ? reported->completion : count_tokens(completion, buf_str(&completion->text));
     sum->cached += at_least_0(reported->cached);
     sum->reasoning += at_least_0(reported->reasoning);
     facts->role_calls[completion->role]++;
@@ -219,7 +229,7 @@ static struct completion_task *create_task(struct tool_run *run, enum model_role
     completion->task.run = run;
     completion->role = role;
     completion->model = engine_model(run->engine, role);
-    completion->prompt_tokens = token_estimate_text(prompt);
+    completion->prompt_tokens = count_tokens(completion, prompt);
     buf_init(&completion->wire, BUF_UNBOUNDED);
     buf_init(&completion->text, MAX_REPLY_BYTES);
     buf_init(&completion->base64, BUF_UNBOUNDED);

@@ -47,6 +47,9 @@ void tool_task_remove(struct tool_task *task);
 /* Has the call released, in a turn of its own, when nothing of it is left. */
 void tool_run_check(struct tool_run *run);
 
+/* What counts the tokens of the agent's model; never NULL. */
+const struct token_counter *tool_run_counter(const struct tool_run *run);
+
 /* Asks a person whether the call may run; `done` gets the call as its user. */
 void tool_run_ask_permission(struct tool_run *run, tool_ask_fn done);
 

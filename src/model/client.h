@@ -63,6 +63,7 @@ struct model_result {
     int64_t window;           /* MODEL_CONTEXT_TOO_LONG; 0 unknown */
     int tries;                /* HTTP requests made */
     int64_t waited_ms;        /* time spent in our own queue or waiting for an endpoint to come up */
+    bool thought_field;       /* from now on earlier thought is sent to this server in a field of its own */
     const char *served_model; /* as the reply named it; NULL when it did not. Borrowed */
     struct error error;       /* when failure is not MODEL_OK */
 };

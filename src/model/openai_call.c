@@ -376,6 +376,7 @@ static void try_complete(struct model_call *call, const struct outcome *outcome)
     if (endpoint_window_is_open(call->endpoint) && !call->endpoint->look)
         endpoint_look(call->endpoint, looked_again);
     call->result.usage = reply->usage;
+    call->result.thought_field = request_splits_thought(&call->endpoint->habits);
     call_finish(call, MODEL_OK, reply->reason, NULL);
 }
 

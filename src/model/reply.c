@@ -9,6 +9,9 @@
 #define OPEN_TAG  STR("<think>")
 #define CLOSE_TAG STR("</think>")
 
+/* A number of tokens above this is made up, and sums of them may not overflow. */
+#define MAX_COUNT (INT64_C(1) << 40)
+
 void reply_init(struct reply *reply, void (*text)(void *user, struct str text), void *user)
 {
     *reply = (struct reply){.text = text, .user = user, .usage = {-1, -1, -1, -1}};
@@ -402,6 +405,8 @@ static void take_reason(struct reply *reply, const char *word)
 static void take_count(int64_t *count, const json_t *object, const char *key)
 {
     int64_t value = json_get_int(object, key, -1);
+    if (value > MAX_COUNT)
+        return;
     if (value > 0 || (value == 0 && *count < 0))
         *count = value;
 }
@@ -427,7 +432,7 @@ static void take_usage(struct usage *usage, const json_t *object)
 static void take_timings(struct usage *usage, const json_t *timings)
 {
     int64_t prompt = json_get_int(timings, "prompt_n", -1), cached = json_get_int(timings, "cache_n", -1);
-    if (usage->prompt >= 0 || prompt < 0 || cached < 0)
+    if (usage->prompt >= 0 || prompt < 0 || cached < 0 || prompt > MAX_COUNT || cached > MAX_COUNT)
         return;
     usage->prompt = prompt + cached;
     usage->cached = cached;

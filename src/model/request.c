@@ -112,6 +112,17 @@ static void add_image(struct template_pieces *pieces, const struct model_image *
     add_piece(pieces, STR("\"}}]}"));
 }
 
+static bool takes_thought_field(const struct request_habits *habits)
+{
+    return !habits->dropped ||
+           (!json_object_get(habits->dropped, "reasoning_content") && !json_object_get(habits->dropped, "reasoning"));
+}
+
+bool request_splits_thought(const struct request_habits *habits)
+{
+    return habits->thought_field && takes_thought_field(habits);
+}
+
 /* Returns the field that thought was sent in, NULL when none was. */
 static const char *add_messages(struct template_pieces *pieces, const struct model_request *request,
                                 const struct request_habits *habits)
@@ -119,8 +130,7 @@ static const char *add_messages(struct template_pieces *pieces, const struct mod
     const struct prompt_view *view = request->prompt;
     const char *sent = NULL;
     const char *thought_name = habits->reasoning_name ? "reasoning" : "reasoning_content";
-    bool send_thought = !habits->dropped || (!json_object_get(habits->dropped, "reasoning_content") &&
-                                             !json_object_get(habits->dropped, "reasoning"));
+    bool send_thought = takes_thought_field(habits);
     struct str system = {0};
     bool first = true;
     for (size_t i = 0; i < view->count; i++) {
@@ -139,7 +149,7 @@ static const char *add_messages(struct template_pieces *pieces, const struct mod
             add_piece(pieces, STR("\\n\\n"));
             system = (struct str){0};
         }
-        bool split = send_thought && habits->thought_field && message->split_thought.len > 0;
+        bool split = request_splits_thought(habits) && message->split_thought.len > 0;
         struct str thought = split ? message->split_thought : message->wire_thought;
         add_piece(pieces, split ? message->split_rest : message->wire);
         if (send_thought && thought.len) {

@@ -47,6 +47,9 @@ struct request_body {
 /* Builds the body. Text of the prompt is borrowed until request_body_finish. */
 void request_body_init(struct request_body *body, const struct request_form *form, const struct request_habits *habits,
                        const struct model_request *request);
+/* Whether earlier thought is sent in a field of its own to a server with these habits. */
+bool request_splits_thought(const struct request_habits *habits);
+
 void request_body_finish(struct request_body *body); /* NULL and zeroed are allowed */
 
 uint64_t request_body_length(const struct request_body *body);

@@ -47,7 +47,7 @@ static void result__has_every_key_in_order(void **state)
                "unfound_quotes", "started_at", "elapsed_ms", "model_ms", "tool_ms", "cost_usd", "sources", "version",
                "model", "served_model", "profile", "sampling", "prompts_hash", "config_hash");
     CHECK_KEYS(json_object_get(world.result, "tokens"), "context", "prompt", "completion", "cached", "method",
-               "by_role");
+               "by_role", "largest_difference");
     CHECK_KEYS(json_object_get(json_object_get(world.result, "tokens"), "by_role"), "agent", "summary", "vision",
                "transcription");
     CHECK_KEYS(json_object_get(world.result, "tool_calls"), "search", "visit", "PythonInterpreter");

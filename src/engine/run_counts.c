@@ -1,0 +1,39 @@
+/* The server's count of each prompt beside ours. */
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A tokenizer that is the server's is right to the token but for what the template adds, which is not always known. */
+#define TOLERATED_SHARE  0.02
+#define TOLERATED_TOKENS 32
+
+/* Prompts in a row before it is said. */
+#define TELLING_PROMPTS 3
+
+static void warn(struct run *run, const struct notice *notice)
+{
+    char text[400];
+    snprintf(text, sizeof text,
+             "the tokenizer counts %lld tokens where the server counts %lld, so it is not the tokenizer of the model "
+             "that is served, or the chat template is another: give the folder of that very model (--tokenizer), or "
+             "leave the tokenizer out to go by the server's counts",
+             (long long)notice->counted_tokens, (long long)notice->reported_tokens);
+    run->counts.warned = true;
+    run_notice(run, NOTICE_RETRY, "tokenizer", str_of(text));
+}
+
+void run_compare_counts(struct run *run, const struct notice *notice)
+{
+    struct run_counts *counts = &run->counts;
+    int64_t difference = notice->reported_tokens - notice->counted_tokens;
+    int64_t distance = difference < 0 ? -difference : difference;
+    double tolerated = TOLERATED_SHARE * (double)notice->reported_tokens + TOLERATED_TOKENS;
+    counts->compared++;
+    if (distance > counts->largest)
+        counts->largest = distance;
+    bool off = strcmp(notice->count_method, "tokenizer") == 0 && (double)distance > tolerated;
+    counts->off = off ? counts->off + 1 : 0;
+    if (counts->off >= TELLING_PROMPTS && !counts->warned)
+        warn(run, notice);
+}
