@@ -18,10 +18,12 @@
 #include "core/str.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* Either literal text or a regular expression. Oniguruma's syntax, as tokenizer.json has it. */
+/* Either literal text or a regular expression: in Oniguruma's syntax, as tokenizer.json has it, or as tiktoken's
+ * fancy-regex reads it, which is not the same (there `{1,3}+` is possessive). */
 struct spec_pattern {
     struct str text;
     bool is_regex;
+    bool is_tiktoken;
 };
 
 enum normalizer_kind {

@@ -39,7 +39,7 @@ struct spec_pattern splitter_gpt2(void);
 #define SPLITTER_BATCH 256
 
 /* Pieces of a text in order, [from, to) in bytes, and whether the pattern matched there (else it is the text between two
- * matches). Empty matches are left out. */
+ * matches). An empty match comes as an empty piece: it divides the text that surrounds it. */
 struct split_piece {
     uint32_t from, to;
 };
