@@ -26,14 +26,18 @@ enum image_section {
     IMAGE_CHAT_TEMPLATE, /* text */
     IMAGE_TOKEN_TEXT,    /* the texts of all tokens behind one another */
     IMAGE_TOKEN_ENDS,    /* uint32_t per id: where its text ends */
-    IMAGE_WHOLE,         /* bpe.c: pieces that are one token as a whole */
-    IMAGE_PAIRS,         /* bpe.c: which two tokens merge, and into what */
-    IMAGE_BYTES,         /* bpe.c: the first tokens of bytes or characters */
+    IMAGE_WHOLE,         /* bpe: pieces that are one token as a whole */
+    IMAGE_PAIRS,         /* bpe: which two tokens merge, and into what */
+    IMAGE_BYTES,         /* bpe: struct bpe_head, the first tokens of bytes among it */
     IMAGE_UNIGRAM,       /* unigram.c */
     IMAGE_UNIGRAM_TRIE,  /* unigram.c */
     IMAGE_ADDED,         /* added.c: the added tokens */
     IMAGE_ADDED_MATCHER, /* added.c: their automaton */
     IMAGE_STEPS,         /* steps.c: normalizers, pre-tokenizers and decoders, in order */
+    IMAGE_WHOLE_SEEDS,   /* bpe: what makes the hash of IMAGE_WHOLE free of collisions */
+    IMAGE_WHOLE_TEXT,    /* bpe: the texts too long for IMAGE_WHOLE itself */
+    IMAGE_SPLITS,        /* bpe: what each token was merged from */
+    IMAGE_LENGTHS,       /* bpe: which lengths tokens have that begin with some bytes */
     IMAGE_SECTIONS = 24, /* room for more */
 };
 

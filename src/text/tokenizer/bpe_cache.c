@@ -1,0 +1,94 @@
+#include <stdatomic.h>
+
+#include "core/mem.h"
+#include "text/tokenizer/bpe_internal.h"
+
+/* Each entry is guarded by a sequence number that is odd while it is written. A reader that finds it changed takes the
+ * entry for unknown; a writer that finds another one at work leaves. Every field is read with acquire and written with
+ * release, so that none of them can be seen before the odd number was, nor read after the second look at it. */
+
+#define ENTRY_BITS 15
+#define KEY_WORDS (BPE_CACHE_LENGTH / 8)
+
+struct entry {
+    _Atomic uint32_t sequence;
+    _Atomic uint32_t about; /* length | number of tokens << 8; 0: empty */
+    _Atomic uint64_t key[KEY_WORDS];
+    _Atomic uint32_t ids[BPE_CACHE_TOKENS];
+};
+
+_Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
+
+struct bpe_cache {
+    struct entry *entries; /* in `allocation`, at a multiple of 64 bytes */
+    void *allocation;
+};
+
+struct bpe_cache *bpe_cache_create(void)
+{
+    struct bpe_cache *cache = mem_alloc(sizeof *cache);
+    cache->allocation = mem_calloc((1u << ENTRY_BITS) + 1, sizeof(struct entry));
+    uintptr_t at = ((uintptr_t)cache->allocation + 63) & ~(uintptr_t)63;
+    cache->entries = (struct entry *)at;
+    return cache;
+}
+
+void bpe_cache_destroy(struct bpe_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    free(cache->allocation);
+    free(cache);
+}
+
+static struct entry *entry_of(struct bpe_cache *cache, uint64_t hash)
+{
+    return &cache->entries[(uint32_t)(hash >> 16) & ((1u << ENTRY_BITS) - 1)];
+}
+
+void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash)
+{
+    __builtin_prefetch(entry_of(cache, hash));
+}
+
+static uint64_t last_word(const char *at, size_t length)
+{
+    return length > 16 ? bpe_load(at + 16, length - 16) : 0;
+}
+
+size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
+                     uint32_t ids[BPE_CACHE_TOKENS])
+{
+    struct entry *entry = entry_of(cache, key->hash);
+    uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
+    uint32_t about = atomic_load_explicit(&entry->about, memory_order_acquire);
+    if ((about & 255) != length || (sequence & 1) != 0)
+        return 0;
+    if (atomic_load_explicit(&entry->key[0], memory_order_acquire) != key->lo ||
+        atomic_load_explicit(&entry->key[1], memory_order_acquire) != key->hi ||
+        atomic_load_explicit(&entry->key[2], memory_order_acquire) != last_word(at, length))
+        return 0;
+    size_t count = about >> 8;
+    if (ids != NULL)
+        for (size_t i = 0; i < count && i < BPE_CACHE_TOKENS; i++)
+            ids[i] = atomic_load_explicit(&entry->ids[i], memory_order_acquire);
+    return atomic_load_explicit(&entry->sequence, memory_order_relaxed) == sequence ? count : 0;
+}
+
+void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
+                   const uint32_t *ids, size_t count)
+{
+    struct entry *entry = entry_of(cache, key->hash);
+    uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
+    if ((sequence & 1) != 0 ||
+        !atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return;
+    atomic_store_explicit(&entry->about, (uint32_t)(length | count << 8), memory_order_release);
+    atomic_store_explicit(&entry->key[0], key->lo, memory_order_release);
+    atomic_store_explicit(&entry->key[1], key->hi, memory_order_release);
+    atomic_store_explicit(&entry->key[2], last_word(at, length), memory_order_release);
+    for (size_t i = 0; i < count; i++)
+        atomic_store_explicit(&entry->ids[i], ids[i], memory_order_release);
+    atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
+}

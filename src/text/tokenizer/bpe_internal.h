@@ -1,0 +1,241 @@
+/* src/text/tokenizer/bpe_internal.h
+ *
+ * What the compiled form of a BPE model holds, and how it is looked up. Only for bpe*.c.
+ *
+ * The merge of a piece is a function of its text alone, and whatever part of the piece a token covers was merged as if
+ * it stood alone: else some merge would have crossed the token's edge. Three things follow, for any list of merges:
+ *
+ * - A token that appears at all is always merged from the same two. Of all merges that give it only that one ever
+ *   happens, and the others need not be kept.
+ * - The encoding of a text is the one sequence of tokens in which every two neighbours, encoded alone, stay what they
+ *   are. It may be found in any order, without the merges: bpe_cover.c goes from left to right.
+ * - Where every merge comes later in the list than those that made its two parts (`ordered`), two neighbours are
+ *   checked by taking back their merges from the last to the first, along the edge between them.
+ */
+#ifndef FATHOM_TEXT_TOKENIZER_BPE_INTERNAL_H
+#define FATHOM_TEXT_TOKENIZER_BPE_INTERNAL_H
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/tokenizer/bpe.h"
+
+#define BPE_ID_BITS 20
+#define BPE_NONE ((1u << BPE_ID_BITS) - 1) /* no token; ids are below it */
+
+/* A token as a piece. Up to BPE_INLINE bytes of it stand in `lo` and `hi`, zeros behind them; of a longer one `lo` has
+ * the first 8, and `hi` says where in IMAGE_WHOLE_TEXT its uint32_t length and all of it stand. */
+#define BPE_INLINE 12
+struct bpe_slot {
+    uint64_t lo;
+    uint32_t hi;
+    uint32_t meta; /* id; length << 20, 255 for all above; BPE_WHOLE_ONLY */
+};
+
+/* The token is taken where it is a whole piece; merges never give it. */
+#define BPE_WHOLE_ONLY (1u << 28)
+#define BPE_META_LENGTH(length) ((uint32_t)((length) < 255 ? (length) : 255) << BPE_ID_BITS)
+#define BPE_META_LENGTH_MASK (255u << BPE_ID_BITS)
+
+/* IMAGE_SPLITS, by id: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes. */
+#define BPE_SPLIT_LEFT(split) ((uint32_t)(split)&BPE_NONE)
+#define BPE_SPLIT_RIGHT(split) ((uint32_t)((split) >> BPE_ID_BITS) & BPE_NONE)
+#define BPE_SPLIT_RANK(split) ((uint32_t)((split) >> (2 * BPE_ID_BITS)))
+#define BPE_SPLIT_PAIR(left, right) ((uint64_t)(left) | (uint64_t)(right) << BPE_ID_BITS)
+#define BPE_SPLIT_PAIR_MASK ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
+
+/* IMAGE_PAIRS: open addressing; a slot is an id and the upper bits of the hash of what it was merged from. */
+#define BPE_PAIR_EMPTY UINT32_MAX
+
+/* IMAGE_LENGTHS: for the hash of three bytes, in which of the lengths 3 to 5 a token begins with them; then for the hash
+ * of five, lengths 6 to 36, and in the highest bit whether there are longer ones. Collisions only cost look-ups. */
+#define BPE_SHORT_BITS 15
+#define BPE_LONG_BITS 16
+#define BPE_LONG_FIRST 6
+#define BPE_LONG_LAST 36
+
+struct bpe_lengths {
+    uint8_t by_three[1u << BPE_SHORT_BITS]; /* bit 0: length 3 */
+    uint32_t by_five[1u << BPE_LONG_BITS];  /* bit 0: length 6 */
+};
+
+#define BPE_LENGTHS_MAX 1024
+
+/* IMAGE_BYTES. */
+struct bpe_head {
+    uint64_t seed;
+    uint32_t n_slots, bucket_bits, pair_bits;
+    uint32_t max_length; /* of a token, in bytes */
+    uint8_t byte_level, whole_first, fuse_unknown, byte_fallback, ordered;
+    uint8_t cuts;                           /* no token has U+2581 behind a byte but those of `before_space` */
+    uint8_t before_space[256];              /* by the last byte before it */
+    uint32_t unknown;                       /* or BPE_NONE */
+    uint32_t bytes[256];                    /* in a byte-level vocabulary the bytes' tokens, else <0x00> to <0xFF> */
+    uint32_t n_lengths;                     /* beyond BPE_LONG_LAST, the greatest first */
+    uint32_t lengths[BPE_LENGTHS_MAX];
+};
+
+struct bpe_cache;
+
+struct bpe {
+    const struct bpe_head *head;
+    const struct bpe_slot *slots;
+    const uint16_t *seeds;
+    const char *long_text;
+    const uint64_t *splits;
+    const uint32_t *pairs;
+    const struct bpe_lengths *lengths;
+    struct bpe_cache *cache;
+};
+
+__extension__ typedef unsigned __int128 bpe_wide;
+
+static inline uint64_t bpe_mix(uint64_t a, uint64_t b)
+{
+    bpe_wide product = (bpe_wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The first and second 8 bytes of a text, zeros behind its end, and its hash. */
+struct bpe_key {
+    uint64_t lo, hi, hash;
+};
+
+static inline uint64_t bpe_hash_words(uint64_t seed, uint64_t lo, uint64_t hi, size_t length)
+{
+    return bpe_mix(lo ^ seed, hi ^ UINT64_C(0xa0761d6478bd642f) ^ (uint64_t)length * UINT64_C(0xe7037ed1a0b428db));
+}
+
+static inline uint64_t bpe_load(const char *at, size_t length)
+{
+    uint64_t word = 0;
+    memcpy(&word, at, length < 8 ? length : 8);
+    return le64toh(word);
+}
+
+static inline uint64_t bpe_mask(size_t length)
+{
+    return length >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * length)) - 1;
+}
+
+/* Of any length. `readable` bytes may be read. */
+struct bpe_key bpe_key_slowly(uint64_t seed, const char *at, size_t length);
+
+static inline struct bpe_key bpe_key_of(uint64_t seed, const char *at, size_t length, size_t readable)
+{
+    if (length > 16 || readable < 16)
+        return bpe_key_slowly(seed, at, length);
+    uint64_t lo, hi;
+    memcpy(&lo, at, 8);
+    memcpy(&hi, at + 8, 8);
+    lo = le64toh(lo) & bpe_mask(length);
+    hi = le64toh(hi) & (length > 8 ? bpe_mask(length - 8) : 0);
+    return (struct bpe_key){lo, hi, bpe_hash_words(seed, lo, hi, length)};
+}
+
+static inline uint32_t bpe_bucket(uint64_t hash, uint32_t bucket_bits)
+{
+    return (uint32_t)(hash >> (64 - bucket_bits));
+}
+
+static inline uint32_t bpe_slot_of(uint64_t hash, uint32_t seed, uint32_t n_slots)
+{
+    uint32_t mixed = ((uint32_t)hash ^ seed * 0x9e3779b1u) * 0x85ebca6bu;
+    return (uint32_t)(((uint64_t)mixed * n_slots) >> 32);
+}
+
+/* Whether a slot is the token that is written as `at`, of which `key` was made. */
+static inline bool bpe_slot_is(const struct bpe *bpe, const struct bpe_slot *slot, struct bpe_key key, const char *at,
+                               size_t length)
+{
+    if (slot->lo != key.lo || (slot->meta & BPE_META_LENGTH_MASK) != BPE_META_LENGTH(length))
+        return false;
+    if (length <= BPE_INLINE)
+        return slot->hi == (uint32_t)key.hi;
+    uint32_t whole;
+    memcpy(&whole, bpe->long_text + slot->hi, sizeof whole);
+    return whole == length && memcmp(bpe->long_text + slot->hi + sizeof whole, at, length) == 0;
+}
+
+static inline const struct bpe_slot *bpe_find_slot(const struct bpe *bpe, uint64_t hash)
+{
+    uint32_t seed = bpe->seeds[bpe_bucket(hash, bpe->head->bucket_bits)];
+    return bpe->slots + bpe_slot_of(hash, seed, bpe->head->n_slots);
+}
+
+static inline uint64_t bpe_pair_hash(uint64_t pair)
+{
+    return bpe_mix(pair ^ UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3));
+}
+
+/* Where the first three or five bytes of `word` are found in struct bpe_lengths. */
+static inline size_t bpe_by_three(uint64_t word)
+{
+    return bpe_mix(word & bpe_mask(3), UINT64_C(0x9e3779b97f4a7c15)) >> (64 - BPE_SHORT_BITS);
+}
+
+static inline size_t bpe_by_five(uint64_t word)
+{
+    return bpe_mix(word & bpe_mask(5), UINT64_C(0x9e3779b97f4a7c15)) >> (64 - BPE_LONG_BITS);
+}
+
+/* What two tokens merge into, or BPE_NONE. */
+static inline uint32_t bpe_merged(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    uint64_t pair = BPE_SPLIT_PAIR(left, right), hash = bpe_pair_hash(pair);
+    uint32_t tag = (uint32_t)hash << BPE_ID_BITS, mask = (1u << bpe->head->pair_bits) - 1;
+    for (uint32_t at = (uint32_t)(hash >> 32) & mask;; at = (at + 1) & mask) {
+        uint32_t slot = bpe->pairs[at];
+        if (slot == BPE_PAIR_EMPTY)
+            return BPE_NONE;
+        if ((slot & ~BPE_NONE) == tag && (bpe->splits[slot & BPE_NONE] & BPE_SPLIT_PAIR_MASK) == pair)
+            return slot & BPE_NONE;
+    }
+}
+
+/* bpe_whole.c: the table of pieces. */
+struct bpe_whole_token {
+    struct str text;
+    uint32_t meta;
+};
+enum status bpe_whole_compile(struct bpe_head *head, const struct bpe_whole_token *tokens, size_t count,
+                              struct image_writer *image, struct error *error) STATUS_CHECKED;
+
+/* bpe_textbook.c: merging as it is defined. */
+struct bpe_symbol {
+    uint32_t id;         /* BPE_NONE once its text is another's */
+    uint32_t from, to;   /* in bytes; for the ranking */
+    uint32_t left, right; /* what it was merged from; BPE_NONE */
+    uint32_t rank;
+    uint32_t before, after; /* indexes, UINT32_MAX */
+};
+
+/* What two neighbours merge into: rank << 32 | id, or UINT64_MAX. */
+typedef uint64_t (*bpe_rank_fn)(const void *user, const struct bpe_symbol *left, const struct bpe_symbol *right);
+
+/* Merges `symbols` in place, of which id, from and to are set, and returns how many are left, moved to the front. */
+size_t bpe_merge_symbols(struct bpe_symbol *symbols, size_t count, bpe_rank_fn rank, const void *user);
+
+/* bpe_cover.c: the tokens of one piece that is not one. `readable` bytes may be read from `at` on. */
+struct bpe_found {
+    uint32_t *ids; /* borrowed; or `room` */
+    size_t count, capacity;
+    uint32_t *heap; /* NULL while `room` is enough */
+    uint32_t room[64];
+};
+void bpe_cover(const struct bpe *bpe, const char *at, size_t length, size_t readable, struct bpe_found *found);
+
+/* bpe_cache.c: the tokens of pieces seen before, for all threads. Keys of at most BPE_CACHE_LENGTH bytes. */
+#define BPE_CACHE_LENGTH 24
+#define BPE_CACHE_TOKENS 8
+struct bpe_cache *bpe_cache_create(void);
+void bpe_cache_destroy(struct bpe_cache *cache);
+/* The number of tokens, 0 where it is not known; `ids` may be NULL. */
+size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
+                     uint32_t ids[BPE_CACHE_TOKENS]);
+void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
+                   const uint32_t *ids, size_t count);
+void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash);
+
+#endif
