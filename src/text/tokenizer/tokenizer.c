@@ -1,0 +1,95 @@
+#include "text/tokenizer/tokenizer_open.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+void token_ids_init(struct token_ids *ids)
+{
+    *ids = (struct token_ids){NULL, 0, 0};
+}
+
+void token_ids_finish(struct token_ids *ids)
+{
+    if (ids == NULL)
+        return;
+    free(ids->ids);
+    token_ids_init(ids);
+}
+
+enum status tokenizer_open(struct str image, struct tokenizer **out, struct error *error)
+{
+    struct tokenizer *tokenizer = mem_zalloc(sizeof *tokenizer);
+    enum status status = image_open(&tokenizer->image, image, error);
+    if (status == STATUS_OK)
+        status = steps_open(&tokenizer->image, &tokenizer->steps, error);
+    if (status != STATUS_OK) {
+        free(tokenizer);
+        return status;
+    }
+    tokenizer->about = (const void *)image_section(&tokenizer->image, IMAGE_ABOUT).data;
+    tokenizer->texts = image_section(&tokenizer->image, IMAGE_TOKEN_TEXT);
+    tokenizer->ends = (const void *)image_section(&tokenizer->image, IMAGE_TOKEN_ENDS).data;
+    tokenizer->added = added_tokens_open(&tokenizer->image);
+    if (tokenizer->about->model == MODEL_BPE)
+        tokenizer->bpe = bpe_open(&tokenizer->image);
+    else
+        tokenizer->unigram = unigram_open(&tokenizer->image);
+    *out = tokenizer;
+    return STATUS_OK;
+}
+
+void tokenizer_destroy(struct tokenizer *tokenizer)
+{
+    if (tokenizer == NULL)
+        return;
+    bpe_destroy(tokenizer->bpe);
+    unigram_destroy(tokenizer->unigram);
+    added_tokens_destroy(tokenizer->added);
+    steps_destroy(tokenizer->steps);
+    free(tokenizer);
+}
+
+const char *tokenizer_hash(const struct tokenizer *tokenizer)
+{
+    return image_source_hash(&tokenizer->image);
+}
+
+uint32_t tokenizer_vocabulary(const struct tokenizer *tokenizer)
+{
+    return tokenizer->about->vocabulary;
+}
+
+struct str tokenizer_chat_template(const struct tokenizer *tokenizer)
+{
+    return image_section(&tokenizer->image, IMAGE_CHAT_TEMPLATE);
+}
+
+bool tokenizer_text_at(const struct tokenizer *tokenizer, uint32_t id, struct str *text)
+{
+    if (id >= tokenizer->about->vocabulary || (tokenizer->ends[id] & TOKENIZER_NO_TOKEN) != 0)
+        return false;
+    size_t from = id == 0 ? 0 : tokenizer->ends[id - 1] & ~TOKENIZER_NO_TOKEN;
+    *text = str_slice(tokenizer->texts, from, tokenizer->ends[id]);
+    return true;
+}
+
+int64_t tokenizer_find(const struct tokenizer *tokenizer, struct str content)
+{
+    struct str text;
+    int64_t found = -1;
+    for (uint32_t id = 0; id < tokenizer->about->vocabulary; id++) {
+        if (!tokenizer_text_at(tokenizer, id, &text) || !str_equal(text, content))
+            continue;
+        if (added_tokens_at(tokenizer->added, id, &text, NULL))
+            return id;
+        found = found < 0 ? id : found;
+    }
+    return found;
+}
+
+bool tokenizer_begins_anew(const struct tokenizer *tokenizer, struct str text)
+{
+    return added_tokens_begin_anew(tokenizer->added, text);
+}
