@@ -75,6 +75,12 @@ bool tokenizer_text_at(const struct tokenizer *tokenizer, uint32_t id, struct st
     return true;
 }
 
+struct str tokenizer_text(const struct tokenizer *tokenizer, uint32_t id)
+{
+    struct str text = {0};
+    return tokenizer_text_at(tokenizer, id, &text) ? text : STR("");
+}
+
 int64_t tokenizer_find(const struct tokenizer *tokenizer, struct str content)
 {
     struct str text;
