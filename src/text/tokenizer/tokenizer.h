@@ -74,6 +74,9 @@ uint32_t tokenizer_vocabulary(const struct tokenizer *tokenizer);
  * -1 where there is none. */
 int64_t tokenizer_find(const struct tokenizer *tokenizer, struct str content);
 
+/* A token as the vocabulary has it, in a byte-level one its bytes; empty for an id that is no token. Borrowed. */
+struct str tokenizer_text(const struct tokenizer *tokenizer, uint32_t id);
+
 /* The model's chat template as its tokenizer_config.json or tokenizer.json's folder gives it (Jinja, not evaluated
  * here); empty where it gives none. Borrowed. */
 struct str tokenizer_chat_template(const struct tokenizer *tokenizer);
