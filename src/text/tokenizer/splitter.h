@@ -4,8 +4,8 @@
  * many models share (GPT-2, cl100k, o200k, Qwen 2, Llama 3) have a splitter written by hand; every other one runs on
  * PCRE2 with JIT. Both give the same boundaries, and a fuzzer compares them.
  *
- * The Unicode classes are those of the library whose tokens are to be matched, not those of the PCRE2 that happens to be
- * installed: unicode_class.h.
+ * The Unicode classes are those of the library whose tokens are to be matched, not those of the PCRE2 that happens to
+ * be installed: unicode_class.h.
  */
 #ifndef FATHOM_TEXT_TOKENIZER_SPLITTER_H
 #define FATHOM_TEXT_TOKENIZER_SPLITTER_H
@@ -38,8 +38,8 @@ struct spec_pattern splitter_gpt2(void);
 
 #define SPLITTER_BATCH 256
 
-/* Pieces of a text in order, [from, to) in bytes, and whether the pattern matched there (else it is the text between two
- * matches). An empty match comes as an empty piece: it divides the text that surrounds it. */
+/* Pieces of a text in order, [from, to) in bytes, and whether the pattern matched there (else it is the text between
+ * two matches). An empty match comes as an empty piece: it divides the text that surrounds it. */
 struct split_piece {
     uint32_t from, to;
 };

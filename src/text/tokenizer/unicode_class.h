@@ -49,6 +49,7 @@
 #define UNICODE_HF_NUMERIC     (UINT64_C(1) << 35) /* char::is_numeric */
 #define UNICODE_HF_PUNCTUATION (UINT64_C(1) << 36) /* what the Punctuation pre-tokenizer cuts at */
 #define UNICODE_HF_MARK        (UINT64_C(1) << 37) /* what the StripAccents normalizer removes */
+#define UNICODE_NEWLINE        (UINT64_C(1) << 38) /* \r and \n */
 
 #define UNICODE_L (UNICODE_LU | UNICODE_LL | UNICODE_LT | UNICODE_LM | UNICODE_LO)
 #define UNICODE_M (UNICODE_MN | UNICODE_MC | UNICODE_ME)

@@ -1,0 +1,93 @@
+/* DeepSeek V3's patterns: numbers by three, then Chinese and Japanese runs, then words, punctuation and white space.
+ * Characters that are none of these, such as controls, are left between the matches. */
+#include "text/tokenizer/splitter_hand.h"
+
+#define WORD (HAND_LETTER | HAND_MARK)
+
+size_t splitter_numbers_next(struct split_walk *walk, struct split_piece *pieces)
+{
+    hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
+    size_t count = 0;
+    while (count < SPLITTER_BATCH && (at = hand_skip_others(at, end, HAND_NUMBER)) < end) {
+        hand_at start = at;
+        unsigned len;
+        for (int i = 0; i < 3 && at < end && (hand_kind(at, &len) & HAND_NUMBER); i++)
+            at += len;
+        pieces[count++] = (struct split_piece){(uint32_t)(start - text), (uint32_t)(at - text)};
+    }
+    walk->at = (size_t)(at - text);
+    return count;
+}
+
+/* [\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]: all of three bytes. */
+HAND_INLINE bool is_cjk(hand_at at)
+{
+    if (at[0] < 0xE3 || at[0] > 0xE9)
+        return false;
+    unsigned len;
+    uint32_t code_point = hand_decode_wide(at, &len);
+    return (code_point >= 0x4E00 && code_point <= 0x9FA5) || (code_point >= 0x3040 && code_point <= 0x30FF);
+}
+
+size_t splitter_deepseek_cjk_next(struct split_walk *walk, struct split_piece *pieces)
+{
+    hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
+    size_t count = 0;
+    while (count < SPLITTER_BATCH) {
+        while (at < end && !is_cjk(at))
+            at++;
+        if (at == end)
+            break;
+        hand_at start = at;
+        while (at < end && is_cjk(at))
+            at += 3;
+        pieces[count++] = (struct split_piece){(uint32_t)(start - text), (uint32_t)(at - text)};
+    }
+    walk->at = (size_t)(at - text);
+    return count;
+}
+
+/* Behind the piece at `at`, NULL where nothing matches. */
+HAND_INLINE hand_at piece_at(hand_at at, hand_at end)
+{
+    unsigned len, kind = hand_kind(at, &len);
+    hand_at behind = at + len;
+    if ((kind & HAND_SYMBOL) && *at < 0x80 && behind < end && hand_is_ascii_letter(*behind))
+        return hand_skip_ascii_letters(behind, end);
+    if (!(kind & (HAND_NEWLINE | HAND_SYMBOL))) {
+        hand_at start = kind & HAND_LETTER ? at : behind;
+        hand_at found = hand_skip_ascii_letters(start, end);
+        if (found < end && *found >= 0x80)
+            found = hand_skip(found, end, WORD);
+        if (found > start)
+            return found;
+        if (kind & HAND_MARK)
+            return behind;
+    }
+    if ((kind & HAND_SYMBOL) || (*at == ' ' && (hand_kind_or_end(behind, end) & HAND_SYMBOL))) {
+        hand_at p = hand_skip(behind, end, HAND_SYMBOL);
+        while (p < end && (*p == '\r' || *p == '\n'))
+            p++;
+        return p;
+    }
+    return kind & HAND_SPACE ? hand_white_space(at, end, true, false) : NULL;
+}
+
+size_t splitter_deepseek_next(struct split_walk *walk, struct split_piece *pieces)
+{
+    hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
+    size_t count = 0;
+    while (count < SPLITTER_BATCH && at < end) {
+        hand_at found = piece_at(at, end);
+        if (found) {
+            pieces[count++] = (struct split_piece){(uint32_t)(at - text), (uint32_t)(found - text)};
+            at = found;
+        } else {
+            unsigned len;
+            (void)hand_kind(at, &len);
+            at += len;
+        }
+    }
+    walk->at = (size_t)(at - text);
+    return count;
+}
