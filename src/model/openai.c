@@ -156,6 +156,21 @@ static int64_t openai_window(const struct model_client *base)
     return window;
 }
 
+void openai_rendering(const struct model_client *base, struct openai_rendering *rendering)
+{
+    const struct openai_client *client = (const struct openai_client *)base;
+    *rendering = (struct openai_rendering){0};
+    for (size_t i = 0; i < client->n_endpoints; i++) {
+        const struct openai_rendering *told = &client->endpoints[i].rendering;
+        if (!rendering->chat_template)
+            rendering->chat_template = told->chat_template;
+        if (rendering->message_tokens == 0 && told->message_tokens > 0) {
+            rendering->message_tokens = told->message_tokens;
+            rendering->prompt_tokens = told->prompt_tokens;
+        }
+    }
+}
+
 size_t openai_endpoint_count(const struct model_client *client)
 {
     return ((const struct openai_client *)client)->n_endpoints;

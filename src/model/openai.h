@@ -23,6 +23,7 @@
 
 struct chat_template; /* protocol/template.h */
 struct loop;
+struct tokenizer; /* text/tokenizer/tokenizer.h */
 
 #define OPENAI_DEFAULT_TRIES                 10
 #define OPENAI_DEFAULT_IN_FLIGHT             32
@@ -47,6 +48,11 @@ struct openai_options {
     bool completions;                          /* /v1/completions, with `chat_template`; else /v1/chat/completions */
     const struct chat_template *chat_template; /* NULL with `completions`: chatml */
     bool template_bos, template_open_think;    /* as in struct template_options */
+
+    /* Chat only: ask the servers, while preparing, how they write a chat (openai_rendering). `tokenizer`, borrowed
+     * until destroy, is the model's and reads the ids that vLLM answers with; NULL: of those only the count is used. */
+    bool ask_rendering;
+    const struct tokenizer *tokenizer;
 
     const json_t *extra_body; /* an object, merged into every request and winning over what is there; null leaves
                                  a parameter out */
@@ -88,6 +94,17 @@ struct openai_endpoint_info {
     int64_t window;            /* tokens; 0 unknown */
     const struct error *error; /* why it did not answer, with the remedy; NULL when it did */
 };
+
+/* How the servers write a chat, as far as one of them told it; of the first that did. */
+struct openai_rendering {
+    const struct chat_template *chat_template; /* learnt, byte for byte; NULL where none was. Borrowed until the client
+                                                  goes */
+    int64_t message_tokens, prompt_tokens;     /* what the template adds to each message and once to a prompt, by the
+                                                  server's count; 0 unknown */
+};
+
+/* After model_prepare. */
+void openai_rendering(const struct model_client *client, struct openai_rendering *rendering);
 
 size_t openai_endpoint_count(const struct model_client *client);
 void openai_endpoint_info(const struct model_client *client, size_t index, struct openai_endpoint_info *info);

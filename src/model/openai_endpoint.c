@@ -61,7 +61,7 @@ static void set_shown_url(struct endpoint *endpoint)
     endpoint->shown_url = url_without_credentials(str_of(endpoint->base_url));
 }
 
-static char *root_url(const struct endpoint *endpoint)
+char *endpoint_root_url(const struct endpoint *endpoint)
 {
     char *root = mem_strdup(endpoint->base_url);
     cut_suffix(root, "/v1");
@@ -130,6 +130,7 @@ void endpoint_finish(struct endpoint *endpoint)
 {
     if (endpoint->look)
         endpoint->look->endpoint = NULL;
+    endpoint_finish_rendering(endpoint);
     loop_timer_destroy(endpoint->recovery);
     free_models(endpoint);
     free(endpoint->model);
@@ -189,7 +190,7 @@ static const char *server_of(const json_t *model)
     return NULL;
 }
 
-static void set_window(struct endpoint *endpoint, int64_t window)
+void endpoint_set_window(struct endpoint *endpoint, int64_t window)
 {
     if (window > 0 && !endpoint->window_is_learnt)
         endpoint->window = window;
@@ -227,7 +228,7 @@ static bool read_models(struct endpoint *endpoint, const json_t *answer)
         free(endpoint->model);
         endpoint->model = mem_strdup(json_get_string(chosen, "id"));
     }
-    set_window(endpoint, listed_window(chosen));
+    endpoint_set_window(endpoint, listed_window(chosen));
     const char *server = server_of(chosen ? chosen : first);
     if (server)
         endpoint->server = server;
@@ -242,7 +243,7 @@ static void read_props(struct endpoint *endpoint, const json_t *answer)
         return;
     endpoint->server = "llama.cpp";
     endpoint->habits.repeat_penalty = true;
-    set_window(endpoint, window);
+    endpoint_set_window(endpoint, window);
 }
 
 static void read_ollama_loaded(struct endpoint *endpoint, const json_t *answer)
@@ -257,7 +258,7 @@ static void read_ollama_loaded(struct endpoint *endpoint, const json_t *answer)
         const char *name =
             json_get_string(model, "model") ? json_get_string(model, "model") : json_get_string(model, "name");
         if (name && endpoint->model && same_model(name, endpoint->model))
-            set_window(endpoint, json_get_int(model, "context_length", 0));
+            endpoint_set_window(endpoint, json_get_int(model, "context_length", 0));
     }
 }
 
@@ -269,7 +270,7 @@ static void read_ollama_model(struct endpoint *endpoint, const json_t *answer)
         int64_t window;
         line = str_trim(line);
         if (str_starts_with(line, STR("num_ctx ")) && str_to_int64(str_trim(str_slice(line, 8, line.len)), &window))
-            set_window(endpoint, window);
+            endpoint_set_window(endpoint, window);
     }
 }
 
@@ -285,7 +286,7 @@ static void read_lm_studio(struct endpoint *endpoint, const json_t *answer)
         if (json_object_get(model, "state"))
             endpoint->server = "LM Studio";
         if (id && endpoint->model && same_model(id, endpoint->model))
-            set_window(endpoint, json_get_int(model, "loaded_context_length", 0));
+            endpoint_set_window(endpoint, json_get_int(model, "loaded_context_length", 0));
     }
 }
 
@@ -346,6 +347,17 @@ static void ask_ollama_model(struct look *look, const char *root)
     buf_finish(&body);
 }
 
+static void leave(struct look *look)
+{
+    if (--look->pending == 0)
+        look_end(look);
+}
+
+static void rendering_told(void *user)
+{
+    leave(user);
+}
+
 /* The list of models did not say how large the window is: asks the next place that may. One after the other, so that
  * one connection serves all, and only until one knows. */
 static void ask_window(struct look *look)
@@ -364,7 +376,7 @@ static void ask_window(struct look *look)
         size_t next = look->places_asked++;
         if (!is_worth_asking(endpoint, places[next].question))
             continue;
-        char *root = root_url(endpoint);
+        char *root = endpoint_root_url(endpoint);
         if (places[next].question == ASK_OLLAMA_MODEL)
             ask_ollama_model(look, root);
         else
@@ -410,6 +422,8 @@ static void models_answered(struct look *look, const struct asked *asked, struct
             set_shown_url(endpoint);
         }
         ask_window(look);
+        if (endpoint_ask_rendering(endpoint, look->deadline, rendering_told, look))
+            look->pending++;
         return;
     }
     char *origin = url_origin(str_of(endpoint->base_url));
@@ -463,8 +477,7 @@ static void answered(void *user, struct http_response *response)
     json_decref(answer);
     free(asked->url);
     free(asked);
-    if (--look->pending == 0)
-        look_end(look);
+    leave(look);
 }
 
 static void ask(struct look *look, enum question question, const char *base, const char *path, struct str body)

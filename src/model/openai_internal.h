@@ -4,6 +4,7 @@
  *
  *     openai.c           the client: options, preparing, names
  *     openai_endpoint.c  one endpoint: what it is, its models and its window
+ *     openai_render.c    how an endpoint writes a chat
  *     openai_pool.c      which endpoint serves a call, and when
  *     openai_call.c      one completion: tries, retries, and its end
  *     openai_try.c       one HTTP request of a call and what came of it
@@ -23,7 +24,8 @@
 
 #define MAX_LISTED_MODELS 200
 
-struct look; /* a round of questions to an endpoint */
+struct look;        /* a round of questions to an endpoint */
+struct render_talk; /* questions about how it writes a chat */
 
 struct endpoint {
     struct openai_client *client;
@@ -43,8 +45,10 @@ struct endpoint {
     bool answered, model_listed;
     int64_t window;
     bool window_is_learnt; /* from a refusal: nothing overrules it */
-    bool gives_reasons;    /* a completion ended with a finish reason */
-    bool ended_without;    /* one ended with [DONE] alone; when the next does too, that is how this server ends */
+    bool asked_rendering;
+    struct openai_rendering rendering; /* the template is owned */
+    bool gives_reasons;                /* a completion ended with a finish reason */
+    bool ended_without; /* one ended with [DONE] alone; when the next does too, that is how this server ends */
 
     /* health */
     bool down;          /* no connection; looked at again by the timer */
@@ -56,6 +60,7 @@ struct endpoint {
     struct loop_timer *recovery;
     int64_t recovery_delay;
     struct look *look;
+    struct render_talk *talk;
 
     /* calls */
     size_t in_flight;
@@ -165,6 +170,22 @@ bool no_connection(const struct http_response *response);
 
 /* Whether the window is worth asking for again: Ollama tells it only once the model is loaded. */
 bool endpoint_window_is_open(const struct endpoint *endpoint);
+
+/* The window, where nothing better is known. Numbers below 1 change nothing. */
+void endpoint_set_window(struct endpoint *endpoint, int64_t window);
+
+/* The base URL without /v1, to be freed. */
+char *endpoint_root_url(const struct endpoint *endpoint);
+
+/* ---- openai_render.c ---- */
+
+/* Asks the endpoint, once in its life and where that may help, how it writes a chat; its server and models are known as
+ * far as they will be. False when nothing is asked; else `done` comes once, never from inside, by `deadline` at the
+ * latest. */
+bool endpoint_ask_rendering(struct endpoint *endpoint, int64_t deadline, void (*done)(void *user), void *user);
+
+/* Forgets what was learnt; answers that still come are for nobody. `done` comes all the same. */
+void endpoint_finish_rendering(struct endpoint *endpoint);
 
 /* ---- openai_pool.c ---- */
 

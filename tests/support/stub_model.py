@@ -13,6 +13,9 @@ A script is an object:
     "get"       further replies to GET by path, {"/props": {…}}; a value that is a reply object with "status" is played
     "replies"   one for each completion request, in order; the last serves all that follow, unless "repeat_last" is false
                 (then: 500)
+    "post"      replies to POST by path in the same way
+    "chat"      how the server writes and counts a chat: {"template": a name of byte_tokenizer.py, "tokenize": true (it has
+                vLLM's /tokenize), "apply": true (it has llama.cpp's /apply-template)}; with it "usage" "counted" is exact
     "rules"     replies with "when": the first rule whose text occurs in the last message, and that has been used fewer than
                 "times" times (default: any), goes before the list
     "check"     what every completion request must hold, else it is answered with 418 and logged under "problem":
@@ -24,7 +27,8 @@ A reply is one of
     {"text": …}         a completion, streamed when the request says so. With
                         "reasoning", "reasoning_field" (default reasoning_content), "tool_calls" (as in a whole message),
                         "finish_reason" (default "stop"; null: none), "model", "done" (false: no [DONE]),
-                        "usage" (object, null, or "auto": some four bytes a token, the default), "usage_in" ("last", "every",
+                        "usage" (object, null, "counted" by the reference tokenizer, or "auto": some four bytes a token, the
+                default), "usage_in" ("last", "every",
                         "own": a chunk without choices, the default), "chunk" (bytes of text for each event, default 24),
                         "role_chunk" (false: leave it out), "json" (true: one JSON object although a stream was asked for)
     {"events": […]}     the data of each event, as text or as a value; no [DONE] is added
@@ -51,6 +55,8 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import byte_tokenizer
 
 OPEN, CLOSE = "<tool_response>", "</tool_response>"
 
@@ -99,6 +105,23 @@ class Script:
     def get(self, path):
         return self.document.get("get", {}).get(path)
 
+    def post(self, path, request):
+        given, chat = self.document.get("post", {}).get(path), self.document.get("chat", {})
+        if given is None and isinstance(request, dict) and "messages" in request:
+            if path == "/tokenize" and chat.get("tokenize"):
+                ids = byte_tokenizer.encode(byte_tokenizer.render(chat["template"], request["messages"]))
+                return {"count": len(ids), "max_model_len": 65536, "tokens": ids, "token_strs": None}
+            if path == "/apply-template" and chat.get("apply"):
+                return {"prompt": byte_tokenizer.render(chat["template"], request["messages"], begin=False)}
+        return given
+
+    def counted(self, request, text):
+        template = self.document["chat"]["template"]
+        prompt = len(byte_tokenizer.encode(request["prompt"])) if "prompt" in request else \
+            byte_tokenizer.count(template, request["messages"])
+        completion = len(byte_tokenizer.encode(text)) + 1  # the token that ends a turn
+        return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
     def check(self):
         return self.document.get("check", {})
 
@@ -132,6 +155,9 @@ class Replay:
         return ["recorded"]
 
     def get(self, path):
+        return None
+
+    def post(self, path, request):
         return None
 
     def check(self):
@@ -207,7 +233,7 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if not path.endswith("/completions"):
             self.note(request, parts=form_parts(self.headers.get("Content-Type") or "", body))
-            self.do_other(path)
+            self.do_other(path, request)
             return
         headers = {key.lower(): value for key, value in self.headers.items()}
         found = ["the body is no JSON object"] if not isinstance(request, dict) else \
@@ -219,9 +245,13 @@ class Handler(BaseHTTPRequestHandler):
         messages = request.get("messages") or [{"content": request.get("prompt", "")}]
         self.play(self.server.source.reply(request, messages[-1].get("content") or ""), request)
 
-    def do_other(self, path):
-        given = self.server.source.get(path)
-        self.play({"body": given} if given is not None else {"status": 404, "body": "no such path"}, {})
+    def do_other(self, path, request):
+        given = self.server.source.post(path, request)
+        given = self.server.source.get(path) if given is None else given
+        if given is None:
+            self.play({"status": 404, "body": "no such path"}, {})
+        else:
+            self.play(given if isinstance(given, dict) and ("status" in given or "hang" in given) else {"body": given}, {})
 
     def note(self, request, found=(), parts=None):
         entry = {"n": 0, "at_ms": int(time.monotonic() * 1000), "method": self.command, "path": self.path,
@@ -259,6 +289,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def usage(self, request, text):
         usage = self.reply.get("usage", "auto")
+        if usage == "counted":
+            return self.server.source.counted(request, text)
         if usage != "auto":
             return usage
         prompt = sum(len((m.get("content") or "").encode()) for m in request.get("messages", [])) or \
