@@ -126,6 +126,8 @@ static struct str trimmed(struct str text, enum turn_trim trim)
         break;
     case TRIM_BOTH:
         return wire_trim(text);
+    case TRIM_START:
+        return wire_trim_start(text);
     case TRIM_END:
         return wire_trim_end(text);
     }
@@ -168,7 +170,7 @@ static void add_glm_reply(const struct template_context *context, size_t index, 
                           struct template_pieces *pieces)
 {
     struct str rest = wire_trim(parts->rest);
-    add(pieces, STR("\\n<think>"));
+    add(pieces, STR("<think>"));
     if (index > context->last_user)
         add(pieces, wire_trim(parts->thought));
     add(pieces, THINK_CLOSE);

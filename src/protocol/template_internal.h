@@ -12,7 +12,8 @@
 enum system_place { SYSTEM_TURN, SYSTEM_IN_FIRST_USER, SYSTEM_IN_LAST_USER };
 
 /* White space that a template strips from a content. */
-enum turn_trim { TRIM_NONE, TRIM_BOTH, TRIM_END };
+enum turn_trim { TRIM_NONE, TRIM_BOTH, TRIM_START, TRIM_END };
+#define TRIMS 4
 
 /* What a chat server's template makes of the thought in an assistant's message. */
 enum history_rule {

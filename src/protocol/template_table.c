@@ -188,7 +188,7 @@ const struct chat_template template_table[] = {
         .opening = W("[gMASK]<sop>"),
         .turns = {{W("<|system|>\\n"), W(""), TRIM_NONE},
                   {W("<|user|>\\n"), W(""), TRIM_NONE},
-                  {W("<|assistant|>"), W(""), TRIM_BOTH}},
+                  {W("<|assistant|>\\n"), W(""), TRIM_BOTH}},
         .history = HISTORY_GLM45,
         .generation = W("<|assistant|>"),
         .stops = {"<|user|>", "<|endoftext|>", "<|observation|>"},

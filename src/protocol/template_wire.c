@@ -75,6 +75,11 @@ static size_t last_length(struct str s, uint32_t *value)
 
 struct str wire_trim(struct str s)
 {
+    return wire_trim_end(wire_trim_start(s));
+}
+
+struct str wire_trim_start(struct str s)
+{
     uint32_t value;
     while (s.len > 0) {
         size_t length = first_length(s, &value);
@@ -82,7 +87,7 @@ struct str wire_trim(struct str s)
             break;
         s = str_slice(s, length, s.len);
     }
-    return wire_trim_end(s);
+    return s;
 }
 
 struct str wire_trim_end(struct str s)

@@ -10,8 +10,9 @@
 
 #include "core/str.h"
 
-/* Without white space at both ends, at the end: Jinja's trim, Python's str.strip and str.rstrip. */
+/* Without white space at both ends, at the start, at the end: Jinja's trim; Python's str.strip, lstrip and rstrip. */
 struct str wire_trim(struct str s);
+struct str wire_trim_start(struct str s);
 struct str wire_trim_end(struct str s);
 
 /* Without newlines at the start, at the end. */

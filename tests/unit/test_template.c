@@ -146,7 +146,7 @@ static void template__is_found_by_name_alone(void **state)
     assert_null(template_find(STR("")));
     assert_null(template_find(STR("chat")));
     assert_null(template_find(STR("ChatML")));
-    assert_int_equal(template_count(), 8);
+    assert_true(template_count() >= 8);
     for (size_t i = 0; i < template_count(); i++) {
         const struct chat_template *found = template_find(str_of(template_name_at(i)));
         assert_non_null(found);
