@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/prompt_count.h"
 #include "agent/session_state.h"
 #include "core/mem.h"
 #include "protocol/template.h"
@@ -14,6 +15,30 @@
 static struct str own_str(struct str s)
 {
     return str_make(str_dup(s), s.len);
+}
+
+static void init_meter(struct session *session)
+{
+    const struct session_config *config = &session->config;
+    const struct chat_template *chat_template = config->chat_template;
+    int64_t message_tokens = config->message_tokens, prompt_tokens = config->prompt_tokens;
+    token_meter_init(&session->meter, config->counter ? config->counter : token_counter_estimate(),
+                     message_tokens > 0 ? message_tokens : template_message_tokens(chat_template),
+                     prompt_tokens > 0 ? prompt_tokens : template_prompt_tokens(chat_template),
+                     session->profile->history == THOUGHT_DROP);
+    if (!config->counter || !config->counter->tokenizer || !chat_template)
+        return;
+    const struct prompt_count_options options = {
+        .tokenizer = config->counter->tokenizer,
+        .chat_template = chat_template,
+        .transcript = session->transcript,
+        .shown = {.thought = session->profile->history, .reopen_thought = config->reopen_thought},
+        .rendering = {.bos = config->template_bos,
+                      .open_think = config->reopen_thought,
+                      .chat = !config->completions,
+                      .date = config->completions ? (struct str){0} : config->date},
+    };
+    token_meter_count_exactly(&session->meter, &options);
 }
 
 struct session *session_create(const struct session_config *config, const struct tool_signature *const *tools,
@@ -36,11 +61,7 @@ struct session *session_create(const struct session_config *config, const struct
     session_set_tools(session, tools, early_start, n_tools);
     session_round_init(session);
 
-    int64_t message_tokens = config->message_tokens, prompt_tokens = config->prompt_tokens;
-    token_meter_init(&session->meter, config->counter ? config->counter : token_counter_estimate(),
-                     message_tokens > 0 ? message_tokens : template_message_tokens(NULL),
-                     prompt_tokens > 0 ? prompt_tokens : template_prompt_tokens(NULL),
-                     session->profile->history == THOUGHT_DROP);
+    init_meter(session);
     return session;
 }
 
@@ -68,6 +89,7 @@ void session_destroy(struct session *session)
     session_calls_finish(session);
     session_round_finish(session);
     prompt_view_finish(&session->view);
+    token_meter_finish(&session->meter);
     transcript_destroy(session->transcript);
     free(session->offered);
     free(session->tools);

@@ -1,7 +1,12 @@
 #include "agent/token_meter.h"
 
+#include <stdlib.h>
+
+#include "agent/prompt_count.h"
+#include "core/mem.h"
 #include "core/utf8.h"
 #include "text/token_estimate.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* protocol.md: a server that reports less than this share of our count cuts the prompt. */
 #define CUT_SHARE 0.85
@@ -43,8 +48,37 @@ static size_t estimate_fit(const struct token_counter *counter, struct str text,
 
 const struct token_counter *token_counter_estimate(void)
 {
-    static const struct token_counter counter = {"estimate", false, estimate_count, estimate_fit, NULL};
+    static const struct token_counter counter = {"estimate", false, estimate_count, estimate_fit, NULL, NULL};
     return &counter;
+}
+
+static int64_t tokenizer_counter_count(const struct token_counter *counter, struct str text, int64_t *least)
+{
+    return *least = tokenizer_count(counter->tokenizer, text, 0);
+}
+
+static size_t tokenizer_counter_fit(const struct token_counter *counter, struct str text, int64_t tokens)
+{
+    return tokenizer_fit(counter->tokenizer, text, 0, tokens);
+}
+
+static void tokenizer_counter_destroy(struct token_counter *counter)
+{
+    free(counter);
+}
+
+struct token_counter *token_counter_create(const struct tokenizer *tokenizer)
+{
+    struct token_counter *counter = mem_zalloc(sizeof *counter);
+    *counter = (struct token_counter){
+        "tokenizer", true, tokenizer_counter_count, tokenizer_counter_fit, tokenizer_counter_destroy, tokenizer};
+    return counter;
+}
+
+void token_counter_destroy(struct token_counter *counter)
+{
+    if (counter && counter->destroy)
+        counter->destroy(counter);
 }
 
 void token_meter_init(struct token_meter *meter, const struct token_counter *counter, int64_t message_overhead,
@@ -57,7 +91,20 @@ void token_meter_init(struct token_meter *meter, const struct token_counter *cou
         .history_without_thought = history_without_thought,
         .server_prompt = -1,
         .ratio = 1,
+        .asked_prompt = -1,
+        .compared = -1,
     };
+}
+
+void token_meter_count_exactly(struct token_meter *meter, const struct prompt_count_options *options)
+{
+    meter->exact = prompt_count_create(options);
+}
+
+void token_meter_finish(struct token_meter *meter)
+{
+    prompt_count_destroy(meter->exact);
+    meter->exact = NULL;
 }
 
 /* Whether earlier thought is in the prompts that the model sees, as far as is known. */
@@ -75,8 +122,21 @@ static void add(struct token_meter *meter, const struct token_sum *sum)
     meter->all.least_thought += sum->least_thought;
 }
 
+/* A message of these bytes is new in the transcript, or `taken` bytes of the last one were replaced. */
+static void changed(struct token_meter *meter, size_t taken, size_t bytes, size_t thought_bytes)
+{
+    meter->bytes += (int64_t)bytes - (int64_t)taken;
+    meter->thought_bytes += (int64_t)thought_bytes;
+    meter->last.content = (int64_t)bytes;
+    prompt_count_changed(meter->exact);
+}
+
 void token_meter_append(struct token_meter *meter, struct str text)
 {
+    if (meter->exact) {
+        changed(meter, 0, text.len, 0);
+        return;
+    }
     meter->last = (struct token_sum){.messages = 1};
     meter->last.content = meter->counter->count(meter->counter, text, &meter->last.least_content);
     add(meter, &meter->last);
@@ -87,6 +147,10 @@ void token_meter_append(struct token_meter *meter, struct str text)
 void token_meter_append_completion(struct token_meter *meter, struct str thought, struct str rest,
                                    int64_t completion_tokens)
 {
+    if (meter->exact) {
+        changed(meter, 0, thought.len + rest.len, thought.len);
+        return;
+    }
     struct token_sum sum = {.messages = 1};
     sum.content = meter->counter->count(meter->counter, rest, &sum.least_content);
     sum.thought = meter->counter->count(meter->counter, thought, &sum.least_thought);
@@ -102,6 +166,10 @@ void token_meter_append_completion(struct token_meter *meter, struct str thought
 
 void token_meter_replace_last(struct token_meter *meter, struct str text)
 {
+    if (meter->exact) {
+        changed(meter, (size_t)meter->last.content, text.len, 0);
+        return;
+    }
     int64_t before = meter->last.content, least_before = meter->last.least_content;
     meter->last.content = meter->counter->count(meter->counter, text, &meter->last.least_content);
     meter->all.content += meter->last.content - before;
@@ -111,6 +179,9 @@ void token_meter_replace_last(struct token_meter *meter, struct str text)
 
 void token_meter_asked(struct token_meter *meter)
 {
+    meter->asked_prompt = meter->exact ? prompt_count_total(meter->exact) : token_meter_prompt(meter);
+    meter->asked_bytes = meter->bytes;
+    meter->asked_thoughts = meter->thought_bytes;
     meter->asked = meter->all;
     meter->asked_exact = meter->since_exact;
     meter->asked_owned = meter->since_owned;
@@ -134,13 +205,43 @@ static int64_t own_prompt(const struct token_meter *meter, const struct token_su
     return overhead(meter, sum->messages) + scaled(meter, sum->content + (with_thought ? sum->thought : 0));
 }
 
+static int64_t not_negative(int64_t tokens)
+{
+    return tokens > 0 ? tokens : 0;
+}
+
 int64_t token_meter_prompt(const struct token_meter *meter)
 {
+    if (meter->exact)
+        return not_negative(prompt_count_total(meter->exact) + meter->adjust);
     if (meter->server_prompt < 0)
         return own_prompt(meter, &meter->all, sees_thought(meter));
     int64_t tokens = meter->server_prompt + meter->since_exact + scaled(meter, meter->since_owned) +
                      meter->since_messages * meter->message_overhead;
-    return tokens > 0 ? tokens : 0;
+    return not_negative(tokens);
+}
+
+int64_t token_meter_prompt_with_last(const struct token_meter *meter, struct str text)
+{
+    if (meter->exact)
+        return not_negative(prompt_count_with_last(meter->exact, text) + meter->adjust);
+    struct token_meter changed = *meter;
+    token_meter_replace_last(&changed, text);
+    return token_meter_prompt(&changed);
+}
+
+bool token_meter_is_exact(const struct token_meter *meter)
+{
+    return meter->exact != NULL;
+}
+
+bool token_meter_compared(const struct token_meter *meter, int64_t *own, int64_t *server)
+{
+    if (meter->compared < 0)
+        return false;
+    *own = meter->compared;
+    *server = meter->compared_server;
+    return true;
 }
 
 static int64_t distance(int64_t a, int64_t b)
@@ -199,6 +300,99 @@ static enum judgement judge_small_report(const struct token_meter *meter, int64_
     return (double)(prompt - meter->mark_report) >= GROWTH_SHARE * (double)added ? JUDGED_FINE : JUDGED_CUT;
 }
 
+/* ---- reports beside an exact count ---- */
+
+/* No more than a template writes that is another than we think, or a line that the server puts in. */
+static bool agrees(int64_t tokens, int64_t expected)
+{
+    return distance(tokens, expected) <= 64 + expected / 64;
+}
+
+/* What of the prompt that was sent was thought of earlier turns, by its share of the text. */
+static int64_t asked_thought_tokens(const struct token_meter *meter)
+{
+    if (meter->asked_bytes <= 0)
+        return 0;
+    return (int64_t)((double)meter->asked_prompt * (double)meter->asked_thoughts / (double)meter->asked_bytes);
+}
+
+/* Some servers are sent thought in a field of its own, which nothing but their reports shows. */
+static void learn_thought_field(struct token_meter *meter, int64_t prompt)
+{
+    bool before = prompt_count_thought_field(meter->exact);
+    if (prompt == meter->asked_prompt + meter->adjust || prompt_count_total(meter->exact) != meter->asked_prompt)
+        return;
+    prompt_count_set_thought_field(meter->exact, !before);
+    int64_t other = prompt_count_total(meter->exact);
+    if (other != meter->asked_prompt && (prompt == other || prompt == other + meter->adjust))
+        meter->asked_prompt = other;
+    else
+        prompt_count_set_thought_field(meter->exact, before);
+}
+
+/* Whether a report much below `expected` can be true: the server has left thought out, or counts by another rule. */
+static enum judgement judge_exact(const struct token_meter *meter, int64_t prompt, int64_t expected)
+{
+    int64_t thought = meter->thought_kept ? 0 : asked_thought_tokens(meter);
+    if (prompt >= expected - thought - thought / 4 - 64)
+        return JUDGED_FINE;
+    if (expected < SMALLEST_WINDOW || prompt < SMALLEST_REPORT)
+        return JUDGED_LATER;
+    if (meter->mark_report == 0)
+        return (double)prompt < FIRST_SHARE * (double)(expected - thought) ? JUDGED_CUT : JUDGED_FINE;
+    int64_t added = meter->asked_prompt - meter->mark_own;
+    if (added < TELLING_TOKENS)
+        return JUDGED_LATER;
+    return (double)(prompt - meter->mark_report) >= GROWTH_SHARE * (double)added ? JUDGED_FINE : JUDGED_CUT;
+}
+
+static bool is_uncached_of_exact(const struct token_meter *meter, int64_t prompt)
+{
+    int64_t added = meter->asked_prompt - meter->last_own;
+    return meter->last_own > 0 && added > 0 && distance(prompt, added) <= 64 + added / 8;
+}
+
+/* What a report says of the tokens of the prompt that was sent; 0 when it cannot be used. */
+static int64_t usable_of_exact(struct token_meter *meter, const struct usage *usage)
+{
+    int64_t prompt = usage->prompt, whole = prompt + (usage->cached > 0 ? usage->cached : 0),
+            expected = meter->asked_prompt + meter->adjust;
+    if (agrees(prompt, expected) || (prompt > expected && !meter->uncached_only))
+        return prompt;
+    if (agrees(whole, expected))
+        return whole; /* the server counts cached tokens apart */
+    if (meter->uncached_only || is_uncached_of_exact(meter, prompt)) {
+        meter->uncached_only = true;
+        return 0;
+    }
+    enum judgement judgement = judge_exact(meter, prompt, expected);
+    if (judgement == JUDGED_CUT) {
+        meter->cut_own = meter->asked_prompt;
+        meter->cut_server = prompt;
+    }
+    return judgement == JUDGED_FINE ? prompt : 0;
+}
+
+static void report_beside_exact(struct token_meter *meter, const struct usage *usage)
+{
+    learn_thought_field(meter, usage->prompt);
+    meter->compared = meter->asked_prompt;
+    meter->compared_server = usage->prompt;
+    int64_t prompt = usable_of_exact(meter, usage), thought = asked_thought_tokens(meter);
+    meter->last_own = meter->asked_prompt;
+    if (meter->mark_report == 0 || meter->last_own - meter->mark_own >= TELLING_TOKENS) {
+        meter->mark_report = usage->prompt;
+        meter->mark_own = meter->last_own;
+    }
+    if (prompt == 0)
+        return;
+    meter->adjust = prompt - meter->asked_prompt;
+    if (thought > 2 * distance(meter->adjust, 0) && thought > 200)
+        meter->thought_kept = true;
+}
+
+/* ---- reports beside an estimate ---- */
+
 static void learn_ratio(struct token_meter *meter)
 {
     int64_t own = meter->asked.content + (sees_thought(meter) ? meter->asked.thought : 0);
@@ -236,8 +430,14 @@ static int64_t usable_tokens(struct token_meter *meter, const struct usage *usag
 
 void token_meter_reported(struct token_meter *meter, const struct usage *usage)
 {
-    if (usage->prompt <= 0 || meter->asked.messages == 0)
+    if (usage->prompt <= 0 || meter->asked_prompt < 0)
         return;
+    if (meter->exact) {
+        report_beside_exact(meter, usage);
+        return;
+    }
+    meter->compared = meter->asked_prompt;
+    meter->compared_server = usage->prompt;
     int64_t prompt = usable_tokens(meter, usage);
     meter->last_own = own_text(meter);
     if (meter->mark_report == 0 || meter->last_own - meter->mark_own >= TELLING_TOKENS) {

@@ -7,6 +7,10 @@
  * everything up to there; only what was appended since is counted by ourselves, scaled by the ratio of server to own
  * count that this run has shown. The result errs high.
  *
+ * With a tokenizer and a known chat template the count is exact instead: at every point what tokenizing the whole
+ * prompt from scratch would give, without reading old text again (agent/prompt_count.h). What the server reports is
+ * compared with it, and what it adds beyond the template, such as a line with the date, is learnt from the difference.
+ *
  * The meter also finds out what the server's template makes of earlier thought (some drop it), whether a server reports
  * only the tokens it did not have in its cache, and whether it silently cuts prompts that are too long for its window.
  *
@@ -22,6 +26,10 @@
 #include "core/str.h"
 #include "protocol/generation.h"
 
+struct prompt_count;
+struct prompt_count_options;
+struct tokenizer;
+
 /* Counts tokens of text. Implementations embed this as their first member. Stateless to its users: message boundaries
  * are special tokens to every model, so messages are counted one by one and summed. */
 struct token_counter {
@@ -34,10 +42,17 @@ struct token_counter {
 
     size_t (*fit)(const struct token_counter *counter, struct str text, int64_t tokens); /* longest prefix, in bytes */
     void (*destroy)(struct token_counter *counter); /* NULL where nothing is to free */
+    const struct tokenizer *tokenizer;              /* NULL for an estimate */
 };
 
 /* The estimate of text/token_estimate.h. Static. */
 const struct token_counter *token_counter_estimate(void);
+
+/* By a tokenizer, which must outlive the counter. What stands in a text as a special token counts as that token. */
+struct token_counter *token_counter_create(const struct tokenizer *tokenizer);
+
+/* NULL and the static estimate are allowed. */
+void token_counter_destroy(struct token_counter *counter);
 
 /* Sums over messages, in tokens. */
 struct token_sum {
@@ -67,12 +82,28 @@ struct token_meter {
     bool thought_dropped;          /* or leaves it out */
     bool uncached_only;            /* it reports only what it had not cached: its numbers are not used */
     int64_t cut_own, cut_server;   /* the counts that showed a silent cut; 0 where there was none */
+
+    int64_t asked_prompt;              /* our count of the prompt under way; -1 before the first */
+    int64_t compared, compared_server; /* that of the prompt that was reported last, and the report; -1 */
+
+    struct prompt_count *exact;          /* NULL: by the sums above */
+    int64_t adjust;                      /* what the server counts beyond it, as reported last */
+    int64_t bytes, thought_bytes;        /* of all messages */
+    int64_t asked_bytes, asked_thoughts; /* when the prompt under way was sent */
 };
 
 /* `counter` must outlive the meter. Overheads as given by protocol/template.h. `history_without_thought`: the prompt
  * view drops thought of earlier turns. */
 void token_meter_init(struct token_meter *meter, const struct token_counter *counter, int64_t message_overhead,
                       int64_t prompt_overhead, bool history_without_thought);
+
+/* From now on prompts are counted exactly. Call it before the first message; `counter` is one of token_counter_create.
+ */
+void token_meter_count_exactly(struct token_meter *meter, const struct prompt_count_options *options);
+
+void token_meter_finish(struct token_meter *meter);
+
+/* Each of the next three is called once the transcript has the message. */
 
 /* A system or user message was appended to the transcript: its plain text. */
 void token_meter_append(struct token_meter *meter, struct str text);
@@ -94,6 +125,17 @@ void token_meter_reported(struct token_meter *meter, const struct usage *usage);
 
 /* Tokens of a prompt of all messages so far, generation prompt included. */
 int64_t token_meter_prompt(const struct token_meter *meter);
+
+/* The same if the last message, a user's, had another text. */
+int64_t token_meter_prompt_with_last(const struct token_meter *meter, struct str text);
+
+/* Whether every count is exact. */
+bool token_meter_is_exact(const struct token_meter *meter);
+
+/* Our own count of the prompt that was reported last, as it was before the report, and what the server reported. With
+ * an exact count their difference is what the server adds beyond the template (or what our template lacks). False
+ * before the first report. */
+bool token_meter_compared(const struct token_meter *meter, int64_t *own, int64_t *server);
 
 /* Whether that number rests on a server's report (else on the counter alone): the result's tokens.method is "server"
  * then, and the counter's method otherwise. */

@@ -25,8 +25,8 @@ static size_t fit_bytes(const struct token_counter *counter, struct str text, in
     return tokens < (int64_t)text.len ? (size_t)tokens : text.len;
 }
 
-static const struct token_counter bytes = {"estimate", false, count_bytes, fit_bytes, NULL};
-static const struct token_counter exact_bytes = {"tokenizer", true, count_bytes, fit_bytes, NULL};
+static const struct token_counter bytes = {"estimate", false, count_bytes, fit_bytes, NULL, NULL};
+static const struct token_counter exact_bytes = {"tokenizer", true, count_bytes, fit_bytes, NULL, NULL};
 
 #define PER_MESSAGE 5
 #define PER_PROMPT  3
