@@ -265,7 +265,13 @@ static void find_cuts(struct compiler *c)
 {
     struct str space = STR("\xe2\x96\x81");
     uint32_t id = find_text(c, space);
-    c->head->cuts = !c->model->byte_level && !c->head->whole_first && id != BPE_NONE;
+    bool disappear = c->head->unknown == BPE_NONE; /* unknown characters, and what stood around them would touch */
+    if (disappear && c->head->byte_fallback) {
+        disappear = false;
+        for (size_t i = 0; i < 256; i++)
+            disappear = disappear || c->head->bytes[i] == BPE_NONE;
+    }
+    c->head->cuts = !c->model->byte_level && !c->head->whole_first && id != BPE_NONE && !disappear;
     for (id = 0; id < c->n_ids; id++) {
         if (c->made[id].id == BPE_NONE)
             continue;

@@ -234,20 +234,25 @@ static void end_unknown(const struct bpe *bpe, struct bpe_found *found, bool *wa
     *waiting = false;
 }
 
+/* Whether all bytes of an unknown character have tokens to be written with. */
+static bool has_bytes(const struct bpe_head *head, const char *at, size_t length)
+{
+    bool known = head->byte_fallback;
+    for (size_t i = 0; i < length && known; i++)
+        known = head->bytes[(unsigned char)at[i]] != BPE_NONE;
+    return known;
+}
+
 static void add_unknown(const struct bpe *bpe, const char *at, size_t length, struct bpe_found *found, bool *waiting)
 {
-    const struct bpe_head *head = bpe->head;
-    bool bytes = head->byte_fallback;
-    for (size_t i = 0; i < length && bytes; i++)
-        bytes = head->bytes[(unsigned char)at[i]] != BPE_NONE;
-    if (bytes) {
+    if (has_bytes(bpe->head, at, length)) {
         for (size_t i = 0; i < length; i++)
-            add_found(found, head->bytes[(unsigned char)at[i]]);
-    } else if (head->unknown != BPE_NONE) {
-        if (!head->fuse_unknown)
-            end_unknown(bpe, found, waiting);
-        *waiting = true;
+            add_found(found, bpe->head->bytes[(unsigned char)at[i]]);
+        return;
     }
+    if (!bpe->head->fuse_unknown)
+        end_unknown(bpe, found, waiting);
+    *waiting = true;
 }
 
 static void cover_with_unknown(const struct bpe *bpe, const char *at, size_t length, size_t readable,
@@ -272,12 +277,33 @@ static void cover_with_unknown(const struct bpe *bpe, const char *at, size_t len
     end_unknown(bpe, found, &waiting);
 }
 
+/* Without a token for the unknown, a character that has none disappears, and its neighbours become each other's. */
+static void cover_without_unknown(const struct bpe *bpe, const char *at, size_t length, struct bpe_found *found)
+{
+    struct cover c = {.bpe = bpe, .text = at, .length = length, .readable = length};
+    char *kept = mem_alloc(length);
+    size_t n = 0;
+    for (size_t i = 0, step; i < length; i += step) {
+        step = symbol_length(&c, i);
+        if (token_at(&c, i, step) == BPE_NONE && !has_bytes(bpe->head, at + i, step))
+            continue;
+        memcpy(kept + n, at + i, step);
+        n += step;
+    }
+    cover_with_unknown(bpe, kept, n, n, found);
+    free(kept);
+}
+
 void bpe_cover(const struct bpe *bpe, const char *at, size_t length, size_t readable, struct bpe_found *found)
 {
     found->ids = found->room;
     found->count = 0;
     found->capacity = sizeof found->room / sizeof found->room[0];
     found->heap = NULL;
-    if (length > 0 && !cover_part(bpe, at, length, readable, found))
+    if (length == 0 || cover_part(bpe, at, length, readable, found))
+        return;
+    if (bpe->head->unknown != BPE_NONE)
         cover_with_unknown(bpe, at, length, readable, found);
+    else
+        cover_without_unknown(bpe, at, length, found);
 }
