@@ -55,8 +55,12 @@ static size_t fit_by_halves(const struct tokenizer *tokenizer, struct str text, 
 {
     size_t fits = 0, over = text.len;
     for (;;) {
-        size_t middle = utf8_floor(text, fits + (over - fits) / 2);
-        if (middle <= fits)
+        size_t middle = utf8_floor(text, fits + (over - fits) / 2), length;
+        if (middle <= fits) {
+            (void)utf8_decode(str_slice(text, fits, text.len), &length);
+            middle = fits + length;
+        }
+        if (middle >= over)
             return fits;
         if (tokenizer_count(tokenizer, str_slice(text, 0, middle), flags) <= tokens)
             fits = middle;
