@@ -12,4 +12,8 @@
 /* Appends the encoded form of `bytes`. STATUS_TOO_BIG when `out`'s cap would be passed; nothing is appended then. */
 enum status base64_append(struct buf *out, struct str bytes) STATUS_CHECKED;
 
+/* Appends the bytes that `text` encodes. STATUS_SYNTAX when it is not such text, to the last padding character;
+ * STATUS_TOO_BIG as above. Nothing is appended then. */
+enum status base64_decode(struct buf *out, struct str text) STATUS_CHECKED;
+
 #endif

@@ -18,6 +18,12 @@
 #include "core/str.h"
 #include "text/tokenizer/tokenizer.h"
 
+struct json_t;
+struct text_pool;
+
+/* Ids, of the model's and of added tokens, are below this. */
+#define SPEC_MAX_ID ((uint32_t)1 << 24)
+
 /* Either literal text or a regular expression: in Oniguruma's syntax, as tokenizer.json has it, or as tiktoken's
  * fancy-regex reads it, which is not the same (there `{1,3}+` is possessive). */
 struct spec_pattern {
@@ -60,10 +66,10 @@ enum split_behavior {
 enum metaspace_prepend { METASPACE_ALWAYS, METASPACE_NEVER, METASPACE_FIRST };
 
 enum pre_tokenizer_kind {
-    PRE_TOKENIZER_SPLIT,      /* pattern, behavior, invert */
-    PRE_TOKENIZER_BYTE_LEVEL, /* add_prefix_space, use_regex (GPT-2's pattern) */
-    PRE_TOKENIZER_METASPACE,  /* text: the replacement character; prepend; split */
-    PRE_TOKENIZER_DIGITS,     /* individual */
+    PRE_TOKENIZER_SPLIT,       /* pattern, behavior, invert */
+    PRE_TOKENIZER_BYTE_LEVEL,  /* add_prefix_space, use_regex (GPT-2's pattern) */
+    PRE_TOKENIZER_METASPACE,   /* text: the replacement character; prepend; split */
+    PRE_TOKENIZER_DIGITS,      /* individual */
     PRE_TOKENIZER_PUNCTUATION, /* behavior */
     PRE_TOKENIZER_WHITESPACE,  /* \w+|[^\w\s]+ */
     PRE_TOKENIZER_WHITESPACE_SPLIT,
@@ -80,8 +86,8 @@ struct pre_tokenizer_step {
 };
 
 enum decoder_kind {
-    DECODER_BYTE_LEVEL,
-    DECODER_REPLACE, /* pattern, text */
+    DECODER_BYTE_LEVEL, /* where model.byte_level says so, texts are what this would make of them */
+    DECODER_REPLACE,    /* pattern, text */
     DECODER_BYTE_FALLBACK,
     DECODER_FUSE,
     DECODER_STRIP,     /* text: one character; start, stop: how many at most */
@@ -109,26 +115,31 @@ struct spec_token {
     double score; /* Unigram: logarithm of the probability */
 };
 
-/* left + right -> merged, by ids; the order of the list is the rank. */
+/* left + right -> merged, by ids; the order of the list is the rank. No pair is listed twice. */
 struct spec_merge {
     uint32_t left, right, merged;
 };
 
 struct model_spec {
     enum model_kind kind;
-    bool byte_level;    /* text is bytes (GPT-2, Llama 3, Qwen, all of tiktoken); else characters */
-    bool merge_by_rank; /* tiktoken: any two tokens whose joined text is a token may merge, the lowest id first;
-                           `merges` is empty */
-    bool ignore_merges; /* a piece that is a token as a whole is taken as it is, whatever the merges say */
-    bool byte_fallback; /* what has no token becomes <0x00> … <0xFF> */
-    bool fuse_unknown;  /* adjacent unknown characters become one unknown token */
-    int64_t unknown;    /* id of the unknown token, -1 */
-    struct spec_token *tokens;
+    bool byte_level;           /* text is bytes (GPT-2, Llama 3, Qwen, all of tiktoken); else characters */
+    bool merge_by_rank;        /* tiktoken: any two tokens whose joined text is a token may merge, the lowest id first;
+                                  `merges` is empty */
+    bool ignore_merges;        /* a piece that is a token as a whole is taken as it is, whatever the merges say */
+    bool byte_fallback;        /* what has no token becomes <0x00> … <0xFF> */
+    bool fuse_unknown;         /* adjacent unknown characters become one unknown token */
+    int64_t unknown;           /* id of the unknown token, -1 */
+    struct spec_token *tokens; /* no id and no text is there twice */
     size_t n_tokens, tokens_capacity;
+    /* Tokens of a byte-level vocabulary that are not written in stand-ins: no text leads to them, only their ids can be
+     * decoded. `text` as the file has it. */
+    struct spec_token *unreached;
+    size_t n_unreached, unreached_capacity;
     struct spec_merge *merges;
     size_t n_merges, merges_capacity;
 };
 
+/* `content` is as it is looked for in text: UTF-8, also where the vocabulary is byte-level. */
 struct added_token {
     struct str content;
     uint32_t id;
@@ -148,7 +159,10 @@ struct tokenizer_spec {
     size_t n_added, added_capacity;
     struct token_ids before, after; /* what the post-processor puts around one text */
     struct str chat_template;
-    struct text_pool *texts; /* owns the text of all of it */
+    struct text_pool *texts;   /* owns the text of all of it */
+    struct json_t *vocabulary; /* the model's tokens as the file writes them -> id; NULL for .tiktoken */
+    struct json_t *added_at;   /* contents of added tokens -> place in `added` */
+    uint32_t highest_added;    /* the largest id of an added token, where there are any */
 };
 
 void tokenizer_spec_init(struct tokenizer_spec *spec);
@@ -157,12 +171,28 @@ void tokenizer_spec_finish(struct tokenizer_spec *spec);
 /* A copy that lives as long as the spec. */
 struct str tokenizer_spec_text(struct tokenizer_spec *spec, struct str text);
 
+void tokenizer_spec_add_normalizer(struct tokenizer_spec *spec, struct normalizer_step step);
+void tokenizer_spec_add_pre_tokenizer(struct tokenizer_spec *spec, struct pre_tokenizer_step step);
+void tokenizer_spec_add_decoder(struct tokenizer_spec *spec, struct decoder_step step);
+void tokenizer_spec_add_model_token(struct tokenizer_spec *spec, struct spec_token token);
+
+/* Adds a token as Hugging Face's AddedVocabulary does: one whose content is known, to the model or as an added token,
+ * keeps that id, and the new marks (special, lstrip, …) take the place of older ones; else it gets the id behind all
+ * others. What its own file says of its id (`token.id`) is not looked at there, nor here. STATUS_TOO_BIG when the ids
+ * run out. The content is copied; an empty one is left out. */
+enum status tokenizer_spec_add_token(struct tokenizer_spec *spec, struct added_token token,
+                                     struct error *error) STATUS_CHECKED;
+
+/* The id of the token that is written so in the file, an added one or the model's; -1. */
+int64_t tokenizer_spec_find(const struct tokenizer_spec *spec, struct str content);
+
 /* Each reads its kind of file into `spec` (initialized). STATUS_SYNTAX, STATUS_UNSUPPORTED with a message that names
  * the piece and the remedy. */
 enum status tokenizer_read_json(struct tokenizer_spec *spec, struct str json, struct error *error) STATUS_CHECKED;
 enum status tokenizer_read_tiktoken(struct tokenizer_spec *spec, struct str name, struct str ranks,
                                     struct error *error) STATUS_CHECKED;
-/* tokenizer_config.json: tokens that are added beyond those of tokenizer.json, the chat template. */
+/* tokenizer_config.json, after the main file: tokens that are added beyond those of tokenizer.json, the chat template.
+ * Of a .tiktoken file's only the chat template counts. */
 enum status tokenizer_read_config(struct tokenizer_spec *spec, struct str json, struct error *error) STATUS_CHECKED;
 
 #endif

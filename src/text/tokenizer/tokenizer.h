@@ -29,6 +29,7 @@ struct tokenizer_source {
     struct str name;   /* the main file's name, without its folder: for errors, and to tell .tiktoken files apart */
     struct str main;   /* tokenizer.json or a .tiktoken rank file; what it is shows in its bytes */
     struct str config; /* tokenizer_config.json, which may add tokens; empty where there is none */
+    struct str chat_template; /* chat_template.jinja, which goes before that of `config`; empty where there is none */
 };
 
 /* How text is read. Zero: what stands in the text as an added or special token is that token (as Hugging Face reads

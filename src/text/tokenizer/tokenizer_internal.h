@@ -1,11 +1,16 @@
 /* src/text/tokenizer/tokenizer_internal.h
  *
- * What compile.c writes for tokenizer.c to read: IMAGE_ABOUT, IMAGE_TOKEN_TEXT and IMAGE_TOKEN_ENDS. Not for others.
+ * What compile.c writes for tokenizer.c to read: IMAGE_ABOUT, IMAGE_TOKEN_TEXT and IMAGE_TOKEN_ENDS; and the
+ * source's hash, for the store.
  */
 #ifndef FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
 #define FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
 
 #include <stdint.h>
+
+#include "core/hash.h"
+
+struct tokenizer_source;
 
 /* A post-processor that puts more tokens than this around a text is refused. */
 #define TOKENIZER_FRAME_MAX 64
@@ -23,5 +28,8 @@ struct tokenizer_about {
  * ids, in bytes of IMAGE_TOKEN_TEXT. An added token's text goes before that of the model's token with the same id. In a
  * byte-level vocabulary texts are bytes, also those of added tokens: what the ByteLevel decoder makes of them. */
 #define TOKENIZER_NO_TOKEN 0x80000000u
+
+/* What image_source_hash gives for an image that was compiled from this. */
+void tokenizer_source_hash(const struct tokenizer_source *source, char hex[HASH_HEX_SIZE]);
 
 #endif

@@ -1,0 +1,92 @@
+/* tokenizer.json as a whole.
+ *
+ * Two of its members are passed over: "truncation" and "padding" say how a batch of texts is brought to one length for
+ * training, and a count is that of the text as it is. */
+#include "text/tokenizer/read_internal.h"
+
+enum status read_added_token(const struct read_part *part, bool strict, struct added_token *out, struct error *error)
+{
+    struct added_token token = {0};
+    enum status status = read_text(part, "content", &token.content, error);
+    int without = strict ? -1 : 0;
+    if (status == STATUS_OK)
+        status = read_bool(part, "special", without, &token.special, error);
+    if (status == STATUS_OK)
+        status = read_bool(part, "single_word", without, &token.single_word, error);
+    if (status == STATUS_OK)
+        status = read_bool(part, "lstrip", without, &token.lstrip, error);
+    if (status == STATUS_OK)
+        status = read_bool(part, "rstrip", without, &token.rstrip, error);
+    if (status == STATUS_OK)
+        status = read_bool(part, "normalized", strict ? -1 : !token.special, &token.normalized, error);
+    if (status == STATUS_OK)
+        *out = token;
+    return status;
+}
+
+static enum status read_added(struct tokenizer_spec *spec, const struct read_part *part, struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (part->value && !json_is_array(part->value))
+        return read_fail(error, STATUS_SYNTAX, part->place, "must be a list");
+    for (size_t i = 0; i < json_array_size(part->value) && status == STATUS_OK; i++) {
+        struct read_part item = read_item(part, i);
+        struct read_part id = read_member(&item, "id");
+        struct added_token token;
+        status = read_id(id.value, id.place, &token.id, error);
+        if (status == STATUS_OK)
+            status = read_added_token(&item, true, &token, error);
+        if (status == STATUS_OK)
+            status = tokenizer_spec_add_token(spec, token, error);
+    }
+    return status;
+}
+
+static enum status read_version(const struct read_part *part, struct error *error)
+{
+    char quoted[READ_QUOTE_BYTES];
+    struct str version = str_make(json_string_value(part->value), json_string_length(part->value));
+    if (!part->value || str_equal(version, STR("1.0")))
+        return STATUS_OK;
+    return read_fail(error, STATUS_UNSUPPORTED, part->place, "\"%s\" is not known; 1.0 is",
+                     read_quote(version, quoted));
+}
+
+static enum status read_whole(struct tokenizer_spec *spec, const json_t *value, struct error *error)
+{
+    struct read_part whole = {.value = value};
+    struct read_part version = read_member(&whole, "version"), normalizer = read_member(&whole, "normalizer");
+    struct read_part pre_tokenizer = read_member(&whole, "pre_tokenizer"), decoder = read_member(&whole, "decoder");
+    struct read_part model = read_member(&whole, "model"), added = read_member(&whole, "added_tokens");
+    struct read_part post_processor = read_member(&whole, "post_processor");
+    if (json_is_array(json_object_get(value, "vocab")) && json_object_get(value, "config"))
+        return read_fail(error, STATUS_UNSUPPORTED, NULL,
+                         "a tekken.json is not supported; use the model's tokenizer.json");
+    if (!json_is_object(model.value))
+        return read_fail(error, STATUS_UNSUPPORTED, NULL,
+                         "not a tokenizer.json: there is no \"model\" in it; use the model's tokenizer.json");
+    enum status status = read_version(&version, error);
+    if (status == STATUS_OK)
+        status = read_normalizers(spec, &normalizer, error);
+    if (status == STATUS_OK)
+        status = read_pre_tokenizers(spec, &pre_tokenizer, error);
+    if (status == STATUS_OK)
+        status = read_decoders(spec, &decoder, error);
+    if (status == STATUS_OK)
+        status = read_post_processor(spec, &post_processor, error);
+    if (status == STATUS_OK)
+        status = read_model(spec, &model, error);
+    return status == STATUS_OK ? read_added(spec, &added, error) : status;
+}
+
+enum status tokenizer_read_json(struct tokenizer_spec *spec, struct str json, struct error *error)
+{
+    json_t *value = NULL;
+    enum status status = read_check_size(json, error);
+    if (status == STATUS_OK)
+        status = json_parse(json, &value, error);
+    if (status == STATUS_OK)
+        status = read_whole(spec, value, error);
+    json_decref(value);
+    return status;
+}
