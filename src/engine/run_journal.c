@@ -1,7 +1,10 @@
 /* Events and effects as the journal's rows. */
+#include "agent/token_meter.h"
 #include "core/hash.h"
 #include "engine/internal.h"
 #include "protocol/profile.h"
+#include "protocol/template_learn.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 
@@ -99,6 +102,11 @@ static json_t *config_json(const struct session_config *config)
     json_put(object, "prices", prices);
     json_put(object, "message_tokens", json_integer(config->message_tokens));
     json_put(object, "prompt_tokens", json_integer(config->prompt_tokens));
+    json_put(object, "chat_template", config->chat_template ? template_to_json(config->chat_template) : json_null());
+    json_put(object, "completions", json_boolean(config->completions));
+    json_put(object, "template_bos", json_boolean(config->template_bos));
+    const struct tokenizer *tokenizer = config->counter ? config->counter->tokenizer : NULL;
+    json_put(object, "tokenizer_hash", tokenizer ? json_string(tokenizer_hash(tokenizer)) : json_null());
     return object;
 }
 
