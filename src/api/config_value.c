@@ -230,17 +230,17 @@ static enum status read_flag(struct str value, int64_t *out, struct error *error
 
 static enum status read_choice(const struct option_spec *spec, struct str value, struct error *error)
 {
-    const char *names[16];
+    const char *names[64];
     char *copy = mem_strdup(spec->choices), *rest = NULL;
     size_t count = 0;
-    for (char *name = strtok_r(copy, "|", &rest); name != NULL; name = strtok_r(NULL, "|", &rest))
+    for (char *name = strtok_r(copy, "|", &rest); name != NULL && count < 64; name = strtok_r(NULL, "|", &rest))
         names[count++] = name;
     bool known = false;
     for (size_t i = 0; i < count; i++)
         known = known || str_equal(value, str_of(names[i]));
     enum status status = STATUS_OK;
     if (!known) {
-        char shown[80], list[200] = "";
+        char shown[80], list[480] = "";
         for (size_t i = 0; i < count; i++) {
             strncat(list, i == 0 ? "" : i + 1 == count ? " or " : ", ", sizeof list - strlen(list) - 1);
             strncat(list, names[i], sizeof list - strlen(list) - 1);

@@ -11,9 +11,14 @@
 #define RUN_OPTION(name_)     .id = OPTION_##name_, .group = OPTION_GROUP_RUN
 #define TOOL_OPTION(name_)    .id = OPTION_##name_, .group = OPTION_GROUP_TOOLS
 #define MEDIA_OPTION(name_)   .id = OPTION_##name_, .group = OPTION_GROUP_MEDIA
+#define TOKEN_OPTION(name_)   .id = OPTION_##name_, .group = OPTION_GROUP_TOKENS
 #define NETWORK_OPTION(name_) .id = OPTION_##name_, .group = OPTION_GROUP_NETWORK
 
-#define TEMPLATES "chatml|llama3|mistral|mistral-v3|mistral-tekken|mistral-v7|gemma|plain"
+/* All of protocol/template.h, which the tests compare. */
+#define TEMPLATES                                                                                         \
+    "chatml|llama3|mistral|mistral-v3|mistral-tekken|mistral-v7|gemma|plain|qwen1.5|qwen2|qwen2.5|qwen3|" \
+    "qwen3-thinking|qwq|mirothinker|llama3.1|llama2|deepseek|deepseek-r1|deepseek-v3.1|glm4|glm4.5|"      \
+    "chatglm3|internlm2|phi3|phi4|phi4-mini|kimi-k2|gpt-oss"
 
 static const struct option_spec specs[OPTION_COUNT] = {
     [OPTION_BASE_URL] = {MODEL_OPTION(BASE_URL), .name = "base-url", .argument = "URL", .list = true,
@@ -32,6 +37,7 @@ static const struct option_spec specs[OPTION_COUNT] = {
                          .help = "talk to /chat/completions, or to /completions with --template"},
     [OPTION_TEMPLATE] = {MODEL_OPTION(TEMPLATE), .name = "template", .type = OPTION_CHOICE, .argument = "NAME",
                          .choices = TEMPLATES, .fallback = "chatml",
+                         .shown = "what the tokenizer's files say, else chatml",
                          .help = "how messages become one prompt with --protocol completions"},
     [OPTION_TEMPERATURE] = {MODEL_OPTION(TEMPERATURE), .name = "temperature", .type = OPTION_NUMBER, .argument = "X",
                             .maximum = 10, .shown = "the profile's", .help = "sampling temperature"},
@@ -82,6 +88,15 @@ static const struct option_spec specs[OPTION_COUNT] = {
                              .help = "price of a million prompt tokens from the server's cache"},
     [OPTION_CA_FILE] = {NETWORK_OPTION(CA_FILE), .name = "ca-file", .argument = "FILE", .shown = "the system's",
                         .help = "certificates to trust, as PEM"},
+
+    [OPTION_TOKENIZER] = {TOKEN_OPTION(TOKENIZER), .name = "tokenizer", .argument = "PATH",
+                          .shown = "none: tokens are estimated",
+                          .help = "the model's own tokenizer, for exact counts: a tokenizer.json, a .tiktoken file, or "
+                                  "a folder that holds one"},
+    [OPTION_CHAT_TEMPLATE] = {TOKEN_OPTION(CHAT_TEMPLATE), .name = "chat-template", .type = OPTION_CHOICE,
+                              .argument = "NAME", .choices = "auto|" TEMPLATES, .fallback = "auto",
+                              .help = "how the server writes messages as one prompt, for counting; auto takes what the "
+                                      "tokenizer's files say, else asks the server"},
 
     [OPTION_SUMMARY_BASE_URL] = {SUMMARY_OPTION(BASE_URL), .name = "summary-base-url", .argument = "URL", .list = true,
                                  .environment = "API_BASE", .shown = "the agent's",
@@ -407,6 +422,8 @@ const char *option_group_title(enum option_group group)
         return "Model for summaries";
     case OPTION_GROUP_MEDIA:
         return "Models for images and sound";
+    case OPTION_GROUP_TOKENS:
+        return "Token counts";
     case OPTION_GROUP_RUN:
         return "Run";
     case OPTION_GROUP_TOOLS:

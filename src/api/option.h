@@ -44,6 +44,9 @@ enum option_id {
     OPTION_PRICE_COMPLETION,
     OPTION_PRICE_CACHED,
     OPTION_CA_FILE,
+    /* how its tokens are counted */
+    OPTION_TOKENIZER,
+    OPTION_CHAT_TEMPLATE,
     /* model of summaries; what is not set is the agent's where it has no address of its own */
     OPTION_SUMMARY_BASE_URL,
     OPTION_SUMMARY_API_KEY,
@@ -173,8 +176,9 @@ enum option_group {
     OPTION_GROUP_TOOLS = 8,
     OPTION_GROUP_NETWORK = 16,
     OPTION_GROUP_MEDIA = 32,
+    OPTION_GROUP_TOKENS = 64,
 };
-#define OPTION_GROUPS_ALL 63u
+#define OPTION_GROUPS_ALL 127u
 
 struct option_spec {
     enum option_id id;

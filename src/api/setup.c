@@ -12,11 +12,11 @@
 #include "engine/tool.h"
 #include "loop/loop.h"
 #include "model/client.h"
+#include "model/openai.h"
 #include "model/probe.h"
 #include "model/transcription.h"
 #include "net/http.h"
 #include "protocol/profile.h"
-#include "protocol/template.h"
 #include "tools/common/document.h"
 
 void setup_say(struct setup *setup, const char *format, ...)
@@ -128,6 +128,8 @@ enum status setup_create(const struct config *config, const struct setup_options
     if (status == STATUS_OK && config_is_set(config, OPTION_PROFILE))
         status = setup_load_profile(setup, NULL, error);
     if (status == STATUS_OK && (options->parts & SETUP_MODEL) != 0)
+        status = token_setup_open(config, &setup->tokens, error);
+    if (status == STATUS_OK && (options->parts & SETUP_MODEL) != 0)
         status = setup_create_models(setup, error);
     if (status == STATUS_OK && (options->parts & SETUP_TOOLS) != 0)
         status = setup_create_tools(setup, error);
@@ -178,6 +180,37 @@ static void set_sampling(const struct setup *setup, enum model_role role, struct
     out->repetition_penalty = config_number(config, OPTION_REPETITION_PENALTY);
 }
 
+/* The learnt parts of how the agent's server writes chats; zeroes where nothing was. */
+static void get_rendering(const struct setup *setup, struct openai_rendering *out)
+{
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    *out = (struct openai_rendering){0};
+    if (agent != NULL && !agent->builtin)
+        openai_rendering(agent, out);
+}
+
+const struct chat_template *setup_chat_template(const struct setup *setup)
+{
+    struct openai_rendering rendering;
+    if (setup->models[MODEL_AGENT] == NULL || setup->models[MODEL_AGENT]->builtin)
+        return NULL;
+    get_rendering(setup, &rendering);
+    return setup->tokens.chat_template != NULL ? setup->tokens.chat_template : rendering.chat_template;
+}
+
+/* A tokenizer alone does not count a prompt. */
+static void say_template(struct setup *setup)
+{
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    if (setup->tokens.tokenizer == NULL || agent == NULL || agent->builtin || setup_chat_template(setup) != NULL)
+        return;
+    setup_say(setup,
+              "%s, and the server does not tell it: texts are counted exactly, what the server writes around them by "
+              "its own reports. --chat-template NAME says which it is.",
+              setup->tokens.unknown_template ? "The chat template in the tokenizer's files is none that is known here"
+                                             : "The tokenizer's files hold no chat template");
+}
+
 enum status setup_prepare(struct setup *setup, struct error *error)
 {
     struct setup_private *private = setup->private;
@@ -199,6 +232,7 @@ enum status setup_prepare(struct setup *setup, struct error *error)
     status = setup_publish_mcp(setup, error);
     if (status != STATUS_OK)
         return status;
+    say_template(setup);
     const struct model_client *agent = setup->models[MODEL_AGENT];
     status = setup_load_profile(setup, agent != NULL ? agent->model : config_text(setup->config, OPTION_MODEL), error);
     if (status != STATUS_OK)
@@ -237,6 +271,7 @@ void setup_destroy(struct setup *setup)
     for (size_t i = 0; i < MODEL_ROLE_COUNT; i++)
         model_client_destroy(setup->models[i]);
     transcription_client_destroy(setup->transcription);
+    token_setup_close(&setup->tokens);
     documents_destroy(setup->private->documents);
     http_client_destroy(setup->http);
     loop_destroy(setup->loop);
@@ -301,6 +336,25 @@ static void set_limits(const struct setup *setup, struct session_limits *limits)
     limits->observation_tokens = config_integer(config, OPTION_OBSERVATION_TOKENS);
 }
 
+/* How the session counts its prompts. */
+static void set_counting(const struct setup *setup, struct session_config *session)
+{
+    const struct model_client *agent = setup->models[MODEL_AGENT];
+    struct openai_rendering rendering;
+    session->counter = setup->tokens.counter;
+    if (agent == NULL || agent->builtin)
+        return;
+    get_rendering(setup, &rendering);
+    session->chat_template = setup_chat_template(setup);
+    session->completions = strcmp(config_text(setup->config, OPTION_PROTOCOL), "completions") == 0;
+    if (session->completions)
+        session->reopen_thought = setup->profile->thought == THOUGHT_OPENED;
+    if (session->chat_template == NULL) {
+        session->message_tokens = rendering.message_tokens;
+        session->prompt_tokens = rendering.prompt_tokens;
+    }
+}
+
 void setup_run_options(const struct setup *setup, struct run_options *out)
 {
     *out = (struct run_options){.tools = setup->tools,
@@ -313,11 +367,5 @@ void setup_run_options(const struct setup *setup, struct run_options *out)
     set_limits(setup, &session->limits);
     set_sampling(setup, MODEL_AGENT, &session->sampling);
     set_prices(setup, session->price);
-    const struct model_client *agent = setup->models[MODEL_AGENT];
-    if (strcmp(config_text(setup->config, OPTION_PROTOCOL), "completions") == 0 && agent != NULL && !agent->builtin) {
-        const struct chat_template *chat_template = template_find(str_of(config_text(setup->config, OPTION_TEMPLATE)));
-        session->reopen_thought = setup->profile->thought == THOUGHT_OPENED;
-        session->message_tokens = template_message_tokens(chat_template);
-        session->prompt_tokens = template_prompt_tokens(chat_template);
-    }
+    set_counting(setup, session);
 }

@@ -15,6 +15,7 @@
 
 #include "agent/config.h"
 #include "api/config.h"
+#include "api/token_setup.h"
 #include "core/status.h"
 #include "core/str.h"
 #include "net/guard.h"
@@ -68,6 +69,7 @@ struct setup {
                                                       are shown to none, transcription always */
     struct transcription_client *transcription;    /* NULL where nothing is transcribed */
     enum setup_model_choice model_choice;
+    struct token_setup tokens; /* with SETUP_MODEL */
     struct profile *profile; /* after setup_prepare */
     bool profile_by_model;   /* chosen by the model's name */
     struct tool **tools;     /* built-in ones, own ones, after setup_prepare those of MCP servers; changes as they do */
@@ -86,6 +88,10 @@ enum status setup_create(const struct config *config, const struct setup_options
  * window, and what the MCP servers' start takes. STATUS_INVALID when no model fits what was asked for; STATUS_CANCELED
  * after setup_interrupt. */
 enum status setup_prepare(struct setup *setup, struct error *error) STATUS_CHECKED;
+
+/* The chat template that the agent's prompts are counted with, after setup_prepare: configured, detected, or learnt
+ * from the server. NULL: not known, and then counts of prompts rest on the server's reports. */
+const struct chat_template *setup_chat_template(const struct setup *setup);
 
 /* Makes setup_prepare return soon. On the loop's thread, from a signal's callback for example. */
 void setup_interrupt(struct setup *setup);

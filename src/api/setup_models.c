@@ -112,6 +112,7 @@ static enum status create_client(struct setup *setup, const struct role_options 
     for (size_t i = 0; i < n_urls; i++)
         endpoints[i] = (struct openai_endpoint){
             urls[i], with_keys ? setup_role_key(setup, options->api_key, address, urls[i]) : NULL};
+    bool completions = strcmp(protocol, "completions") == 0;
     struct setup_headers headers;
     setup_headers_init(&headers, setup, own_address ? options->header : header);
     struct openai_options openai = {
@@ -120,8 +121,10 @@ static enum status create_client(struct setup *setup, const struct role_options 
         .endpoints = endpoints,
         .n_endpoints = n_urls,
         .model = config_text(config, own_address ? options->model : own_or_agents(setup, options->model, OPTION_MODEL)),
-        .completions = strcmp(protocol, "completions") == 0,
-        .chat_template = template_find(str_of(chat_template)),
+        .completions = completions,
+        .chat_template = agent && completions ? setup->tokens.chat_template : template_find(str_of(chat_template)),
+        .ask_rendering = agent && setup->tokens.tokenizer != NULL && setup->tokens.chat_template == NULL,
+        .tokenizer = agent ? setup->tokens.tokenizer : NULL,
         .extra_body = config_json(config, own_address ? options->extra_body
                                                       : own_or_agents(setup, options->extra_body, OPTION_EXTRA_BODY)),
         .headers = with_keys ? headers.list : NULL,

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "protocol/template.h"
+
 static const char *const no_environment[] = {NULL};
 
 /* A resolved configuration from any of the three sources; `flags` are pairs of name and value. */
@@ -52,6 +54,21 @@ static void option__table_is_complete(void **state)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(option_spec((enum option_id)j)->name, spec->name);
     }
+}
+
+static void option__names_every_template(void **state)
+{
+    (void)state;
+    static const enum option_id ids[] = {OPTION_TEMPLATE, OPTION_SUMMARY_TEMPLATE, OPTION_CHAT_TEMPLATE};
+    struct buf names;
+    buf_init(&names, BUF_UNBOUNDED);
+    for (size_t i = 0; i < template_count(); i++)
+        buf_addf(&names, "%s%s", i > 0 ? "|" : "", template_name_at(i));
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        const char *choices = option_spec(ids[i])->choices;
+        assert_string_equal(choices + (ids[i] == OPTION_CHAT_TEMPLATE ? strlen("auto|") : 0), names.data);
+    }
+    buf_finish(&names);
 }
 
 static void option__suggests_what_was_meant(void **state)
@@ -523,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(option__table_is_complete),
+        cmocka_unit_test(option__names_every_template),
         cmocka_unit_test(option__suggests_what_was_meant),
         cmocka_unit_test(config__parses_durations),
         cmocka_unit_test(config__parses_tokens),
