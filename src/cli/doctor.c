@@ -17,6 +17,7 @@
 #include "model/transcription.h"
 #include "protocol/profile.h"
 #include "protocol/prompt_view.h"
+#include "protocol/template.h"
 
 #define MAX_VALUE_COLUMNS 200
 
@@ -229,6 +230,60 @@ static void check_models(struct doctor *doctor)
         check_endpoints(doctor, "vision", doctor->setup->models[MODEL_VISION]);
 }
 
+/* ---- tokens ---- */
+
+static const char *template_origin(const struct token_setup *tokens)
+{
+    switch (tokens->template_choice) {
+    case TEMPLATE_NAMED:
+        return "as configured";
+    case TEMPLATE_DETECTED:
+        return "which the tokenizer's files hold";
+    case TEMPLATE_FALLBACK:
+        return "for want of another: --template chooses";
+    case TEMPLATE_UNKNOWN:
+        return "as the server writes prompts";
+    }
+    return "";
+}
+
+static void check_template(struct doctor *doctor)
+{
+    const struct token_setup *tokens = &doctor->setup->tokens;
+    const struct chat_template *chat_template = setup_chat_template(doctor->setup);
+    struct buf text;
+    if (chat_template == NULL) {
+        add(doctor, "tokens", "chat template", CHECK_NOTE,
+            tokens->unknown_template
+                ? "the tokenizer's files hold one that is not known here, and the server does not tell"
+                : "neither the tokenizer's files nor the server tell it",
+            "--chat-template NAME counts what stands around messages exactly too; without it the server's own counts "
+            "serve");
+        return;
+    }
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_addf(&text, "%s, %s", template_name(chat_template), template_origin(tokens));
+    add(doctor, "tokens", "chat template", CHECK_OK, text.data, NULL);
+    buf_finish(&text);
+}
+
+static void check_tokens(struct doctor *doctor)
+{
+    struct buf text;
+    if (doctor->setup->tokens.tokenizer == NULL) {
+        add(doctor, "tokens", "tokenizer", CHECK_NOTE,
+            "none: tokens are estimated, rather too high, until the server reports how many there were",
+            "--tokenizer PATH counts them exactly: the tokenizer.json of the model's folder");
+        return;
+    }
+    buf_init(&text, BUF_UNBOUNDED);
+    token_setup_describe(&doctor->setup->tokens, &text);
+    add(doctor, "tokens", "tokenizer", CHECK_OK, text.data, NULL);
+    buf_finish(&text);
+    if (!doctor->setup->models[MODEL_AGENT]->builtin)
+        check_template(doctor);
+}
+
 /* ---- tools ---- */
 
 static void on_tool_done(void *user, const struct tool_call_outcome *outcome)
@@ -417,6 +472,7 @@ static void check_extras(struct doctor *doctor)
 static void examine(struct doctor *doctor)
 {
     check_models(doctor);
+    check_tokens(doctor);
     check_corpus_file(doctor);
     for (size_t i = 0; i < doctor->setup->n_tools && !interrupt_came(); i++)
         check_tool(doctor, doctor->setup->tools[i]);

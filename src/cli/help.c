@@ -78,8 +78,9 @@ static void add_group(struct buf *out, enum option_group group)
 
 void help_command(const struct cli_command *command, struct buf *out)
 {
-    static const enum option_group groups[] = {OPTION_GROUP_RUN,     OPTION_GROUP_TOOLS, OPTION_GROUP_MODEL,
-                                               OPTION_GROUP_SUMMARY, OPTION_GROUP_MEDIA, OPTION_GROUP_NETWORK};
+    static const enum option_group groups[] = {OPTION_GROUP_RUN,    OPTION_GROUP_TOOLS,   OPTION_GROUP_MODEL,
+                                               OPTION_GROUP_TOKENS, OPTION_GROUP_SUMMARY, OPTION_GROUP_MEDIA,
+                                               OPTION_GROUP_NETWORK};
     buf_addf(out, "Usage: fathom %s [OPTION]\xE2\x80\xA6%s%s\n\n", command->name,
              command->arguments[0] != '\0' ? " " : "", command->arguments);
     terminal_wrap(out, str_of(command->summary), WIDTH, 0);
