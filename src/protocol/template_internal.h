@@ -55,4 +55,7 @@ struct chat_template {
 extern const struct chat_template template_table[];
 extern const size_t template_table_count;
 
+/* What template_detect compares; 0 for a text that is not Jinja. */
+uint64_t template_fingerprint(struct str jinja);
+
 #endif

@@ -118,6 +118,21 @@ class Rendering(unittest.TestCase):
                     self.skipTest(f"SKIPPED: no chat template of {model}")
                 self.compare(text, tokens, name)
 
+    def test_detection(self):
+        for model, name in MODELS.items():
+            text, _ = chat_template(model)
+            with self.subTest(model):
+                if not text:
+                    self.skipTest(f"SKIPPED: no chat template of {model}")
+                spread = text.replace("{%- else %}", "{#- a comment #}\n    {%-   else   %}").replace("\n", "\r\n")
+                found, other, spaced, cut = ours([{"detect": t} for t in (
+                    text, text.replace("messages", "message", 1), spread, text[:-5])])
+                self.assertEqual(found["name"], name)
+                self.assertIsNone(other["name"])
+                self.assertIsNone(cut["name"])
+                if "\r\n'" not in spread and "'\r\n" not in spread:
+                    self.assertEqual(spaced["name"], name)
+
     def learnt(self, text, tokens, name, conversations=60):
         """What template_learn makes of a server that renders the probes."""
         template, source = compiled(text), Conversations(11)

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "protocol/template.h"
+#include "protocol/template_internal.h"
 #include "protocol/template_learn.h"
 
 static struct str escaped(struct str text)
@@ -63,7 +64,9 @@ static json_t *render(const struct chat_template *chat_template, const json_t *m
 static json_t *detect(struct str jinja)
 {
     const struct chat_template *found = template_detect(jinja);
-    return json_pack("{s:s?}", "name", found ? template_name(found) : NULL);
+    char fingerprint[24];
+    snprintf(fingerprint, sizeof fingerprint, "0x%016llx", (unsigned long long)template_fingerprint(jinja));
+    return json_pack("{s:s?, s:s}", "name", found ? template_name(found) : NULL, "fingerprint", fingerprint);
 }
 
 static json_t *probes(void)
