@@ -4,6 +4,11 @@
 
 #define BATCH 256
 
+struct lookup {
+    struct bpe_key key;
+    const struct bpe_slot *slot;
+};
+
 struct bpe *bpe_open(const struct image *image)
 {
     struct bpe *bpe = mem_zalloc(sizeof *bpe);
@@ -14,9 +19,11 @@ struct bpe *bpe_open(const struct image *image)
         .long_text = image_section(image, IMAGE_WHOLE_TEXT).data,
         .splits = (const void *)image_section(image, IMAGE_SPLITS).data,
         .pairs = (const void *)image_section(image, IMAGE_PAIRS).data,
-        .lengths = (const void *)image_section(image, IMAGE_LENGTHS).data,
         .cache = bpe_cache_create(),
     };
+    bpe->lengths.masks = (const void *)image_section(image, IMAGE_LENGTHS).data;
+    bpe->lengths.tags = (const void *)(bpe->lengths.masks + ((size_t)1 << bpe->head->five_bits));
+    bpe->lengths.three = bpe->lengths.tags + ((size_t)1 << bpe->head->five_bits);
     return bpe;
 }
 
@@ -37,66 +44,90 @@ static void reserve(struct token_ids *out, size_t more)
     out->capacity = capacity;
 }
 
-/* A piece that is not one token. Leaves room for `rest` ids behind its own. */
-static size_t encode_parts(const struct bpe *bpe, const struct bpe_key *key, struct str piece, size_t readable,
-                           struct token_ids *out, size_t rest)
+static void append(struct token_ids *out, const uint32_t *ids, size_t count)
 {
-    size_t count;
-    if (piece.len <= BPE_CACHE_LENGTH) {
-        uint32_t known[BPE_CACHE_TOKENS];
-        count = bpe_cache_get(bpe->cache, key, piece.data, piece.len, out != NULL ? known : NULL);
-        if (count > 0) {
-            if (out != NULL) {
-                reserve(out, count + rest);
-                memcpy(out->ids + out->count, known, count * sizeof *known);
-                out->count += count;
-            }
-            return count;
-        }
+    if (count == 0)
+        return;
+    reserve(out, count);
+    memcpy(out->ids + out->count, ids, count * sizeof *ids);
+    out->count += count;
+}
+
+/* A piece that is not one token, or a long one. */
+static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, struct str piece, size_t readable,
+                           struct token_ids *out)
+{
+    uint32_t known[BPE_CACHE_TOKENS] = {found->slot->meta & BPE_NONE};
+    bool short_enough = piece.len <= BPE_CACHE_LENGTH;
+    size_t count = 0;
+    if (piece.len > BPE_INLINE && bpe_slot_is(bpe, found->slot, found->key, piece.data, piece.len))
+        count = 1;
+    else if (short_enough)
+        count = bpe_cache_get(bpe->cache, &found->key, piece.data, piece.len, out != NULL ? known : NULL);
+    if (count > 0) {
+        if (out != NULL)
+            append(out, known, count);
+        return count;
     }
-    struct bpe_found found;
-    bpe_cover(bpe, piece.data, piece.len, readable, &found);
-    count = found.count;
-    if (piece.len <= BPE_CACHE_LENGTH && count > 0 && count <= BPE_CACHE_TOKENS)
-        bpe_cache_put(bpe->cache, key, piece.data, piece.len, found.ids, count);
-    if (out != NULL) {
-        reserve(out, count + rest);
-        memcpy(out->ids + out->count, found.ids, count * sizeof *found.ids);
-        out->count += count;
-    }
-    free(found.heap);
+    struct bpe_found parts;
+    bpe_cover(bpe, piece.data, piece.len, readable, &parts);
+    count = parts.count;
+    if (short_enough && count > 0 && count <= BPE_CACHE_TOKENS)
+        bpe_cache_put(bpe->cache, &found->key, piece.data, piece.len, parts.ids, count);
+    if (out != NULL)
+        append(out, parts.ids, count);
+    free(parts.heap);
     return count;
 }
 
-/* At most BATCH pieces: first where each is looked up, so that the table's lines are on their way, then what is there. */
-static int64_t encode_batch(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,
-                            struct token_ids *out)
+/* Where each piece would be in the table, so that the table's lines are on their way before they are needed. */
+static void look_up(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,
+                    struct lookup *found)
 {
-    struct bpe_key keys[BATCH];
-    const struct bpe_slot *slots[BATCH];
     size_t end = pieces[n - 1].to, longest = bpe->head->max_length;
     uint64_t seed = bpe->head->seed;
     for (size_t i = 0; i < n; i++) {
         size_t length = pieces[i].to - pieces[i].from;
         if (length > longest && length > BPE_CACHE_LENGTH)
             length = 1; /* is no token: which slot is looked at does not matter */
-        keys[i] = bpe_key_of(seed, text + pieces[i].from, length, end - pieces[i].from);
-        slots[i] = bpe_find_slot(bpe, keys[i].hash);
-        __builtin_prefetch(slots[i]);
+        found[i].key = bpe_key_of(seed, text + pieces[i].from, length, end - pieces[i].from);
+        found[i].slot = bpe_find_slot(bpe, found[i].key.hash);
+        __builtin_prefetch(found[i].slot);
+    }
+}
+
+/* At most BATCH pieces. Those that are short and one token, which most are, go without a jump; the others are listed,
+ * and come in their turn. */
+static int64_t encode_batch(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,
+                            struct token_ids *out)
+{
+    struct lookup found[BATCH];
+    uint32_t ids[BATCH];
+    uint16_t others[BATCH];
+    size_t n_others = 0, end = pieces[n - 1].to, from = 0;
+    look_up(bpe, text, pieces, n, found);
+    for (size_t i = 0; i < n; i++) {
+        const struct bpe_slot *slot = found[i].slot;
+        uint32_t length = pieces[i].to - pieces[i].from;
+        uint64_t differs = (slot->lo ^ found[i].key.lo) | (slot->hi ^ found[i].key.hi) |
+                           ((slot->meta & BPE_META_LENGTH_MASK) ^ (length << BPE_ID_BITS));
+        ids[i] = slot->meta & BPE_NONE;
+        others[n_others] = (uint16_t)i;
+        n_others += (differs != 0) | (length > BPE_INLINE);
+    }
+    for (size_t i = 0; i < n_others; i++)
+        bpe_cache_prefetch(bpe->cache, found[others[i]].key.hash);
+    int64_t total = (int64_t)(n - n_others);
+    for (size_t i = 0; i < n_others; i++) {
+        const struct split_piece *piece = &pieces[others[i]];
+        if (out != NULL)
+            append(out, ids + from, others[i] - from);
+        total += (int64_t)encode_piece(bpe, &found[others[i]], str_make(text + piece->from, piece->to - piece->from),
+                                       end - piece->from, out);
+        from = others[i] + 1u;
     }
     if (out != NULL)
-        reserve(out, n);
-    int64_t total = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct str piece = str_make(text + pieces[i].from, pieces[i].to - pieces[i].from);
-        if (__builtin_expect(bpe_slot_is(bpe, slots[i], keys[i], piece.data, piece.len), 1)) {
-            if (out != NULL)
-                out->ids[out->count++] = slots[i]->meta & BPE_NONE;
-            total++;
-        } else {
-            total += (int64_t)encode_parts(bpe, &keys[i], piece, end - pieces[i].from, out, n - i);
-        }
-    }
+        append(out, ids + from, n - from);
     return total;
 }
 

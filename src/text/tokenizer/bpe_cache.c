@@ -8,7 +8,7 @@
  * release, so that none of them can be seen before the odd number was, nor read after the second look at it. */
 
 #define ENTRY_BITS 15
-#define KEY_WORDS (BPE_CACHE_LENGTH / 8)
+#define KEY_WORDS  (BPE_CACHE_LENGTH / 8)
 
 struct entry {
     _Atomic uint32_t sequence;
@@ -19,14 +19,19 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
 
+#define PAIR_BITS  14
+#define PAIR_KNOWN (UINT64_C(1) << 63)
+#define PAIR_FITS  (UINT64_C(1) << 62)
+
 struct bpe_cache {
-    struct entry *entries; /* in `allocation`, at a multiple of 64 bytes */
+    _Atomic uint64_t pairs[1u << PAIR_BITS]; /* each a pair with the two bits above it; 0: empty */
+    struct entry *entries;                   /* in `allocation`, at a multiple of 64 bytes */
     void *allocation;
 };
 
 struct bpe_cache *bpe_cache_create(void)
 {
-    struct bpe_cache *cache = mem_alloc(sizeof *cache);
+    struct bpe_cache *cache = mem_zalloc(sizeof *cache);
     cache->allocation = mem_calloc((1u << ENTRY_BITS) + 1, sizeof(struct entry));
     uintptr_t at = ((uintptr_t)cache->allocation + 63) & ~(uintptr_t)63;
     cache->entries = (struct entry *)at;
@@ -80,9 +85,8 @@ void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const cha
 {
     struct entry *entry = entry_of(cache, key->hash);
     uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
-    if ((sequence & 1) != 0 ||
-        !atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1, memory_order_acquire,
-                                                 memory_order_relaxed))
+    if ((sequence & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1,
+                                                                        memory_order_acquire, memory_order_relaxed))
         return;
     atomic_store_explicit(&entry->about, (uint32_t)(length | count << 8), memory_order_release);
     atomic_store_explicit(&entry->key[0], key->lo, memory_order_release);
@@ -91,4 +95,22 @@ void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const cha
     for (size_t i = 0; i < count; i++)
         atomic_store_explicit(&entry->ids[i], ids[i], memory_order_release);
     atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
+}
+
+static _Atomic uint64_t *pair_of(struct bpe_cache *cache, uint64_t pair)
+{
+    return &cache->pairs[(pair * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - PAIR_BITS)];
+}
+
+int bpe_cache_get_pair(struct bpe_cache *cache, uint64_t pair)
+{
+    uint64_t known = atomic_load_explicit(pair_of(cache, pair), memory_order_relaxed);
+    if ((known & ~PAIR_FITS) != (pair | PAIR_KNOWN))
+        return -1;
+    return (known & PAIR_FITS) != 0;
+}
+
+void bpe_cache_put_pair(struct bpe_cache *cache, uint64_t pair, bool fit)
+{
+    atomic_store_explicit(pair_of(cache, pair), pair | PAIR_KNOWN | (fit ? PAIR_FITS : 0), memory_order_relaxed);
 }

@@ -110,13 +110,9 @@ static enum status add_merges(struct compiler *c)
 static void find_bytes(struct compiler *c)
 {
     for (unsigned i = 0; i < 256; i++) {
-        char text[8] = {(char)i};
-        struct str name = str_make(text, 1);
-        if (!c->model->byte_level) {
-            snprintf(text, sizeof text, "<0x%02X>", i);
-            name = str_of(text);
-        }
-        c->head->bytes[i] = find_text(c, name);
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", i);
+        c->head->bytes[i] = find_text(c, str_of(name));
     }
 }
 
@@ -185,8 +181,7 @@ static size_t make_splits(struct compiler *c)
             used[n_used++] = &c->made[id];
     qsort(used, n_used, sizeof(*used), by_rank);
     for (size_t i = 0; i < n_used; i++)
-        c->splits[used[i]->id] = BPE_SPLIT_PAIR(used[i]->left, used[i]->right) | (uint64_t)(i + 1)
-                                                                                    << (2 * BPE_ID_BITS);
+        c->splits[used[i]->id] = BPE_SPLIT_PAIR(used[i]->left, used[i]->right) | (uint64_t)(i + 1) << (2 * BPE_ID_BITS);
     c->head->ordered = 1;
     for (size_t i = 0; i < n_used; i++)
         if (BPE_SPLIT_RANK(c->splits[used[i]->left]) > i || BPE_SPLIT_RANK(c->splits[used[i]->right]) > i)
@@ -237,26 +232,106 @@ static enum status add_long_length(struct compiler *c, uint32_t length)
     return STATUS_OK;
 }
 
+/* A table of IMAGE_LENGTHS while it is made. */
+struct length_index {
+    uint32_t bits;
+    size_t used;
+    uint32_t *masks;
+    uint16_t *tags;
+};
+
+static void index_init(struct length_index *index, size_t count)
+{
+    *index = (struct length_index){.bits = BPE_INDEX_BITS_MIN};
+    while (((size_t)1 << index->bits) * 2 < 3 * count)
+        index->bits++;
+    index->masks = mem_calloc((size_t)1 << index->bits, sizeof *index->masks);
+    index->tags = mem_calloc((size_t)1 << index->bits, sizeof *index->tags);
+}
+
+static void index_finish(struct length_index *index)
+{
+    free(index->masks);
+    free(index->tags);
+}
+
+static void index_add(struct length_index *index, uint64_t hash, uint16_t tag, uint32_t mask)
+{
+    size_t at = (size_t)(hash >> (64 - index->bits));
+    while (index->tags[at] != 0 && index->tags[at] != tag)
+        at = (at + 1) & (((size_t)1 << index->bits) - 1);
+    index->used += index->tags[at] == 0;
+    index->tags[at] = tag;
+    index->masks[at] |= mask;
+}
+
+static enum status index_token(struct compiler *c, uint32_t id, struct length_index *three, struct length_index *five)
+{
+    struct str text = c->by_id[id]->text;
+    uint64_t word = bpe_load(text.data, text.len), hash;
+    if (text.len == 1) {
+        c->head->single[word] = id;
+    } else if (text.len == 2) {
+        c->head->doubles[word / 64] |= UINT64_C(1) << (word & 63);
+    } else if (text.len < BPE_LONG_FIRST) {
+        hash = bpe_prefix_hash(word, 3);
+        index_add(three, hash, BPE_SHORT_TAG(hash), 1u << (text.len - 3));
+    } else {
+        hash = bpe_prefix_hash(word, 5);
+        bool longer = text.len > BPE_LONG_LAST;
+        index_add(five, hash, BPE_LONG_TAG(hash), longer ? BPE_LONGER : UINT32_C(1) << (text.len - BPE_LONG_FIRST));
+        if (longer)
+            return add_long_length(c, (uint32_t)text.len);
+    }
+    return STATUS_OK;
+}
+
+/* Tables for at most so many beginnings. */
+static enum status index_tokens(struct compiler *c, size_t n_three, size_t n_five, struct length_index *three,
+                                struct length_index *five)
+{
+    enum status status = STATUS_OK;
+    index_init(three, n_three);
+    index_init(five, n_five);
+    for (size_t i = 0; i < 256; i++)
+        c->head->single[i] = BPE_NONE;
+    for (uint32_t id = 0; id < c->n_ids && status == STATUS_OK; id++)
+        if (c->made[id].id != BPE_NONE)
+            status = index_token(c, id, three, five);
+    return status;
+}
+
+static void write_index(struct compiler *c, const struct length_index *three, const struct length_index *five,
+                        struct image_writer *image)
+{
+    struct buf section;
+    buf_init(&section, BUF_UNBOUNDED);
+    size_t n_three = (size_t)1 << three->bits, n_five = (size_t)1 << five->bits;
+    c->head->three_bits = three->bits;
+    c->head->five_bits = five->bits;
+    buf_add(&section, str_make((const char *)five->masks, n_five * sizeof *five->masks));
+    buf_add(&section, str_make((const char *)five->tags, n_five * sizeof *five->tags));
+    for (size_t i = 0; i < n_three; i++)
+        three->tags[i] |= (uint16_t)three->masks[i];
+    buf_add(&section, str_make((const char *)three->tags, n_three * sizeof *three->tags));
+    image_add(image, IMAGE_LENGTHS, section.data, section.len);
+    buf_finish(&section);
+}
+
+/* Twice: the first time shows how many beginnings there are. */
 static enum status write_lengths(struct compiler *c, struct image_writer *image)
 {
-    struct bpe_lengths *lengths = mem_zalloc(sizeof *lengths);
-    enum status status = STATUS_OK;
-    for (uint32_t id = 0; id < c->n_ids && status == STATUS_OK; id++) {
-        if (c->made[id].id == BPE_NONE)
-            continue;
-        struct str text = c->by_id[id]->text;
-        uint64_t word = bpe_load(text.data, text.len);
-        if (text.len >= BPE_LONG_FIRST) {
-            size_t bit = text.len <= BPE_LONG_LAST ? text.len - BPE_LONG_FIRST : 31;
-            lengths->by_five[bpe_by_five(word)] |= UINT32_C(1) << bit;
-            if (text.len > BPE_LONG_LAST)
-                status = add_long_length(c, (uint32_t)text.len);
-        } else if (text.len >= 3) {
-            lengths->by_three[bpe_by_three(word)] |= (uint8_t)(1u << (text.len - 3));
-        }
-    }
-    image_add(image, IMAGE_LENGTHS, lengths, sizeof *lengths);
-    free(lengths);
+    struct length_index three, five;
+    enum status status = index_tokens(c, c->n_ids, c->n_ids, &three, &five);
+    size_t n_three = three.used, n_five = five.used;
+    index_finish(&three);
+    index_finish(&five);
+    if (status != STATUS_OK)
+        return status;
+    status = index_tokens(c, n_three, n_five, &three, &five);
+    write_index(c, &three, &five, image);
+    index_finish(&three);
+    index_finish(&five);
     return status;
 }
 
@@ -290,8 +365,7 @@ static enum status write_whole(struct compiler *c, struct image_writer *image)
         if (c->by_id[id] == NULL || c->by_id[id]->text.len == 0 || (!made && !c->head->whole_first))
             continue;
         struct str text = c->by_id[id]->text;
-        tokens[count++] = (struct bpe_whole_token){
-            text, id | BPE_META_LENGTH(text.len) | (made ? 0 : BPE_WHOLE_ONLY)};
+        tokens[count++] = (struct bpe_whole_token){text, id | BPE_META_LENGTH(text.len) | (made ? 0 : BPE_WHOLE_ONLY)};
         c->head->max_length = text.len > c->head->max_length ? (uint32_t)text.len : c->head->max_length;
     }
     enum status status = bpe_whole_compile(c->head, tokens, count, image, c->error);
@@ -315,9 +389,10 @@ static enum status read_model(struct compiler *c)
     if (model->unknown >= (int64_t)c->n_ids)
         return error_set(c->error, STATUS_INVALID, "the unknown token is not in the vocabulary");
     for (size_t i = 0; i < 256 && model->byte_level && model->byte_fallback; i++)
-        if (head->bytes[i] == BPE_NONE)
-            return error_set(c->error, STATUS_UNSUPPORTED, "byte_fallback where the vocabulary is of bytes but has "
-                                                           "no token for some");
+        if (find_text(c, str_make(&(char){(char)i}, 1)) == BPE_NONE)
+            return error_set(c->error, STATUS_UNSUPPORTED,
+                             "byte_fallback where the vocabulary is of bytes but has "
+                             "no token for some");
     return add_merges(c);
 }
 

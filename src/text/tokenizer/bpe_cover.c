@@ -25,46 +25,101 @@ struct cover {
     uint64_t dead_room[ROOM / 8];
 };
 
-/* The lengths that a token may have at some place, from the longest. */
-struct lengths {
-    uint64_t mask;     /* up to BPE_LONG_LAST */
-    uint32_t at, last; /* into head->lengths */
+/* A place in the text: its next 16 bytes, and the lengths that a token may have there, from the longest. */
+struct place {
+    const char *at;
+    size_t readable;
+    uint64_t lo, hi;
+    uint64_t mask;         /* lengths up to BPE_LONG_LAST */
+    uint32_t longer, last; /* into head->lengths */
 };
 
-static struct lengths lengths_at(const struct cover *c, size_t from, size_t most)
+static uint64_t short_lengths(const struct bpe *bpe, uint64_t word)
 {
-    const struct bpe_lengths *known = c->bpe->lengths;
-    uint64_t word = bpe_load(c->text + from, c->length - from);
-    struct lengths lengths = {.mask = 6};
-    if (most >= 3)
-        lengths.mask |= (uint64_t)known->by_three[bpe_by_three(word)] << 3;
-    if (most >= BPE_LONG_FIRST) {
-        uint32_t at = known->by_five[bpe_by_five(word)];
-        lengths.mask |= (uint64_t)(at & INT32_MAX) << BPE_LONG_FIRST;
-        if (at >> 31 != 0)
-            lengths.last = c->bpe->head->n_lengths;
+    uint64_t hash = bpe_prefix_hash(word, 3);
+    uint32_t size = 1u << bpe->head->three_bits;
+    for (uint64_t i = hash >> (64 - bpe->head->three_bits);; i = (i + 1) & (size - 1)) {
+        uint16_t found = bpe->lengths.three[i];
+        if (found == 0)
+            return 0;
+        if ((found & ~7u) == BPE_SHORT_TAG(hash))
+            return (uint64_t)(found & 7u) << 3;
     }
-    if (most < BPE_LONG_LAST)
-        lengths.mask &= (UINT64_C(2) << most) - 1;
-    while (lengths.at < lengths.last && c->bpe->head->lengths[lengths.at] > most)
-        lengths.at++;
-    return lengths;
 }
 
-static size_t next_length(const struct cover *c, struct lengths *lengths)
+static uint32_t long_lengths(const struct bpe *bpe, uint64_t word)
 {
-    if (lengths->at < lengths->last)
-        return c->bpe->head->lengths[lengths->at++];
-    if (lengths->mask == 0)
+    uint64_t hash = bpe_prefix_hash(word, 5);
+    uint32_t size = 1u << bpe->head->five_bits;
+    for (uint64_t i = hash >> (64 - bpe->head->five_bits);; i = (i + 1) & (size - 1)) {
+        if (bpe->lengths.tags[i] == 0)
+            return 0;
+        if (bpe->lengths.tags[i] == BPE_LONG_TAG(hash))
+            return bpe->lengths.masks[i];
+    }
+}
+
+static struct place place_at(const struct cover *c, size_t from, size_t most)
+{
+    const struct bpe_head *head = c->bpe->head;
+    struct place place = {.at = c->text + from, .readable = c->readable - from};
+    if (place.readable >= 16) {
+        memcpy(&place.lo, place.at, 8);
+        memcpy(&place.hi, place.at + 8, 8);
+        place.lo = le64toh(place.lo);
+        place.hi = le64toh(place.hi);
+    } else {
+        place.lo = bpe_load(place.at, place.readable);
+        place.hi = place.readable > 8 ? bpe_load(place.at + 8, place.readable - 8) : 0;
+    }
+    place.mask = 2 | (head->doubles[(place.lo & 0xffff) / 64] >> (place.lo & 63) & 1) << 2;
+    if (most >= 3)
+        place.mask |= short_lengths(c->bpe, place.lo);
+    if (most >= BPE_LONG_FIRST) {
+        uint32_t lengths = long_lengths(c->bpe, place.lo);
+        place.mask |= (uint64_t)(lengths & ~BPE_LONGER) << BPE_LONG_FIRST;
+        place.last = (lengths & BPE_LONGER) != 0 ? head->n_lengths : 0;
+    }
+    if (most < BPE_LONG_LAST)
+        place.mask &= (UINT64_C(2) << most) - 1;
+    while (place.longer < place.last && head->lengths[place.longer] > most)
+        place.longer++;
+    return place;
+}
+
+static size_t next_length(const struct bpe_head *head, struct place *place)
+{
+    if (place->longer < place->last)
+        return head->lengths[place->longer++];
+    if (place->mask == 0)
         return 0;
-    size_t length = 63 - (size_t)__builtin_clzll(lengths->mask);
-    lengths->mask &= ~(UINT64_C(1) << length);
+    size_t length = 63 - (size_t)__builtin_clzll(place->mask);
+    place->mask &= ~(UINT64_C(1) << length);
     return length;
+}
+
+static uint32_t token_of(const struct bpe *bpe, const struct place *place, size_t length)
+{
+    if (length == 1)
+        return bpe->head->single[place->lo & 255];
+    uint64_t seed = bpe->head->seed;
+    struct bpe_key key;
+    if (length <= 16) {
+        key.lo = place->lo & bpe_mask(length);
+        key.hi = length > 8 ? place->hi & bpe_mask(length - 8) : 0;
+        key.hash = bpe_hash_words(seed, key.lo, key.hi, length);
+    } else {
+        key = bpe_key_slowly(seed, place->at, length);
+    }
+    const struct bpe_slot *slot = bpe_find_slot(bpe, key.hash);
+    if (!bpe_slot_is(bpe, slot, key, place->at, length) || (slot->meta & BPE_WHOLE_ONLY) != 0)
+        return BPE_NONE;
+    return slot->meta & BPE_NONE;
 }
 
 /* Whether merging the text of the two gives the two: their merges are taken back, the last first, and at no time may
  * the symbols at the edge have had a merge of their own that came before the next one. */
-static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
+static bool check_together(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     uint64_t left_split = bpe->splits[left], right_split = bpe->splits[right];
     uint32_t limit = UINT32_MAX;
@@ -85,6 +140,16 @@ static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
             right_split = bpe->splits[right];
         }
     }
+}
+
+static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    int known = bpe_cache_get_pair(bpe->cache, BPE_SPLIT_PAIR(left, right));
+    if (known >= 0)
+        return known;
+    bool fit = check_together(bpe, left, right);
+    bpe_cache_put_pair(bpe->cache, BPE_SPLIT_PAIR(left, right), fit);
+    return fit;
 }
 
 static uint32_t token_at(const struct cover *c, size_t from, size_t length)
@@ -114,14 +179,15 @@ static void add_step(struct cover *c, uint32_t id, size_t from)
     c->steps[c->depth++] = (struct step){id, (uint32_t)from};
 }
 
-/* Adds the longest token of at most `most` bytes that may stand at `from`; returns its length, 0 where there is none. */
+/* Adds the longest token of at most `most` bytes that may stand at `from`; returns its length, 0 where there is none.
+ */
 static size_t extend(struct cover *c, size_t from, size_t most)
 {
-    struct lengths lengths = lengths_at(c, from, most);
-    for (size_t length; (length = next_length(c, &lengths)) != 0;) {
+    struct place place = place_at(c, from, most);
+    for (size_t length; (length = next_length(c->bpe->head, &place)) != 0;) {
         if (is_dead(c, from + length))
             continue;
-        uint32_t id = token_at(c, from, length);
+        uint32_t id = token_of(c->bpe, &place, length);
         if (id == BPE_NONE || (c->depth > 0 && !fit_together(c->bpe, c->steps[c->depth - 1].id, id)))
             continue;
         add_step(c, id, from);

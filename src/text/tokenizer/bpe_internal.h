@@ -22,7 +22,7 @@
 #include "text/tokenizer/bpe.h"
 
 #define BPE_ID_BITS 20
-#define BPE_NONE ((1u << BPE_ID_BITS) - 1) /* no token; ids are below it */
+#define BPE_NONE    ((1u << BPE_ID_BITS) - 1) /* no token; ids are below it */
 
 /* A token as a piece. Up to BPE_INLINE bytes of it stand in `lo` and `hi`, zeros behind them; of a longer one `lo` has
  * the first 8, and `hi` says where in IMAGE_WHOLE_TEXT its uint32_t length and all of it stand. */
@@ -34,30 +34,35 @@ struct bpe_slot {
 };
 
 /* The token is taken where it is a whole piece; merges never give it. */
-#define BPE_WHOLE_ONLY (1u << 28)
+#define BPE_WHOLE_ONLY          (1u << 28)
 #define BPE_META_LENGTH(length) ((uint32_t)((length) < 255 ? (length) : 255) << BPE_ID_BITS)
-#define BPE_META_LENGTH_MASK (255u << BPE_ID_BITS)
+#define BPE_META_LENGTH_MASK    (255u << BPE_ID_BITS)
 
 /* IMAGE_SPLITS, by id: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes. */
-#define BPE_SPLIT_LEFT(split) ((uint32_t)(split)&BPE_NONE)
-#define BPE_SPLIT_RIGHT(split) ((uint32_t)((split) >> BPE_ID_BITS) & BPE_NONE)
-#define BPE_SPLIT_RANK(split) ((uint32_t)((split) >> (2 * BPE_ID_BITS)))
+#define BPE_SPLIT_LEFT(split)       ((uint32_t)(split)&BPE_NONE)
+#define BPE_SPLIT_RIGHT(split)      ((uint32_t)((split) >> BPE_ID_BITS) & BPE_NONE)
+#define BPE_SPLIT_RANK(split)       ((uint32_t)((split) >> (2 * BPE_ID_BITS)))
 #define BPE_SPLIT_PAIR(left, right) ((uint64_t)(left) | (uint64_t)(right) << BPE_ID_BITS)
-#define BPE_SPLIT_PAIR_MASK ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
+#define BPE_SPLIT_PAIR_MASK         ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
 
 /* IMAGE_PAIRS: open addressing; a slot is an id and the upper bits of the hash of what it was merged from. */
 #define BPE_PAIR_EMPTY UINT32_MAX
 
-/* IMAGE_LENGTHS: for the hash of three bytes, in which of the lengths 3 to 5 a token begins with them; then for the hash
- * of five, lengths 6 to 36, and in the highest bit whether there are longer ones. Collisions only cost look-ups. */
-#define BPE_SHORT_BITS 15
-#define BPE_LONG_BITS 16
-#define BPE_LONG_FIRST 6
-#define BPE_LONG_LAST 36
+/* IMAGE_LENGTHS: which lengths a token may have that begins with some bytes. Two tables with open addressing, by the
+ * hash of the first three bytes for lengths 3 to 5 and by that of the first five for longer ones; a tag stands for the
+ * bytes, so that now and then a length is given that no token has. Tag 0 is a free place. */
+#define BPE_INDEX_BITS_MIN  4
+#define BPE_LONG_FIRST      6
+#define BPE_LONG_LAST       36
+#define BPE_LONGER          (UINT32_C(1) << 31)
+#define BPE_SHORT_TAG(hash) ((uint16_t)((uint16_t)((hash) << 3) | 8u))
+#define BPE_LONG_TAG(hash)  ((uint16_t)((hash) | 1u))
 
+/* In IMAGE_LENGTHS, behind one another. */
 struct bpe_lengths {
-    uint8_t by_three[1u << BPE_SHORT_BITS]; /* bit 0: length 3 */
-    uint32_t by_five[1u << BPE_LONG_BITS];  /* bit 0: length 6 */
+    const uint32_t *masks; /* for the second table: bit 0 is length BPE_LONG_FIRST; BPE_LONGER */
+    const uint16_t *tags;  /* of the second table */
+    const uint16_t *three; /* tag, and in the lowest bits lengths 3, 4 and 5 */
 };
 
 #define BPE_LENGTHS_MAX 1024
@@ -68,11 +73,14 @@ struct bpe_head {
     uint32_t n_slots, bucket_bits, pair_bits;
     uint32_t max_length; /* of a token, in bytes */
     uint8_t byte_level, whole_first, fuse_unknown, byte_fallback, ordered;
-    uint8_t cuts;                           /* no token has U+2581 behind a byte but those of `before_space` */
-    uint8_t before_space[256];              /* by the last byte before it */
-    uint32_t unknown;                       /* or BPE_NONE */
-    uint32_t bytes[256];                    /* in a byte-level vocabulary the bytes' tokens, else <0x00> to <0xFF> */
-    uint32_t n_lengths;                     /* beyond BPE_LONG_LAST, the greatest first */
+    uint8_t cuts;                   /* no token has U+2581 behind a byte but those of `before_space` */
+    uint8_t before_space[256];      /* by the last byte before it */
+    uint32_t unknown;               /* or BPE_NONE */
+    uint32_t bytes[256];            /* the tokens <0x00> to <0xFF> that stand for bytes */
+    uint32_t single[256];           /* the tokens of one byte */
+    uint64_t doubles[1024];         /* bits: whether two bytes are a token, by first | second << 8 */
+    uint32_t three_bits, five_bits; /* sizes of the tables of IMAGE_LENGTHS */
+    uint32_t n_lengths;             /* beyond BPE_LONG_LAST, the greatest first */
     uint32_t lengths[BPE_LENGTHS_MAX];
 };
 
@@ -85,7 +93,7 @@ struct bpe {
     const char *long_text;
     const uint64_t *splits;
     const uint32_t *pairs;
-    const struct bpe_lengths *lengths;
+    struct bpe_lengths lengths;
     struct bpe_cache *cache;
 };
 
@@ -114,10 +122,13 @@ static inline uint64_t bpe_load(const char *at, size_t length)
     return le64toh(word);
 }
 
+/* Of the first `length` bytes of a word; all of them from 8 on. */
 static inline uint64_t bpe_mask(size_t length)
 {
     return length >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * length)) - 1;
 }
+
+extern const uint64_t bpe_masks[17][2]; /* bpe_whole.c: of the two words of a text of so many bytes */
 
 /* Of any length. `readable` bytes may be read. */
 struct bpe_key bpe_key_slowly(uint64_t seed, const char *at, size_t length);
@@ -129,8 +140,8 @@ static inline struct bpe_key bpe_key_of(uint64_t seed, const char *at, size_t le
     uint64_t lo, hi;
     memcpy(&lo, at, 8);
     memcpy(&hi, at + 8, 8);
-    lo = le64toh(lo) & bpe_mask(length);
-    hi = le64toh(hi) & (length > 8 ? bpe_mask(length - 8) : 0);
+    lo = le64toh(lo) & bpe_masks[length][0];
+    hi = le64toh(hi) & bpe_masks[length][1];
     return (struct bpe_key){lo, hi, bpe_hash_words(seed, lo, hi, length)};
 }
 
@@ -169,15 +180,10 @@ static inline uint64_t bpe_pair_hash(uint64_t pair)
     return bpe_mix(pair ^ UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3));
 }
 
-/* Where the first three or five bytes of `word` are found in struct bpe_lengths. */
-static inline size_t bpe_by_three(uint64_t word)
+/* The hash of the first three or five bytes of `word`; the place in a table is its upper bits, the tag its lower. */
+static inline uint64_t bpe_prefix_hash(uint64_t word, size_t length)
 {
-    return bpe_mix(word & bpe_mask(3), UINT64_C(0x9e3779b97f4a7c15)) >> (64 - BPE_SHORT_BITS);
-}
-
-static inline size_t bpe_by_five(uint64_t word)
-{
-    return bpe_mix(word & bpe_mask(5), UINT64_C(0x9e3779b97f4a7c15)) >> (64 - BPE_LONG_BITS);
+    return bpe_mix(word & bpe_mask(length), UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* What two tokens merge into, or BPE_NONE. */
@@ -204,8 +210,8 @@ enum status bpe_whole_compile(struct bpe_head *head, const struct bpe_whole_toke
 
 /* bpe_textbook.c: merging as it is defined. */
 struct bpe_symbol {
-    uint32_t id;         /* BPE_NONE once its text is another's */
-    uint32_t from, to;   /* in bytes; for the ranking */
+    uint32_t id;          /* BPE_NONE once its text is another's */
+    uint32_t from, to;    /* in bytes; for the ranking */
     uint32_t left, right; /* what it was merged from; BPE_NONE */
     uint32_t rank;
     uint32_t before, after; /* indexes, UINT32_MAX */
@@ -237,5 +243,9 @@ size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const c
 void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
                    const uint32_t *ids, size_t count);
 void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash);
+
+/* What is known of two neighbours, which are 40 bits: 1 when they fit together, 0 when not, -1 when it is not known. */
+int bpe_cache_get_pair(struct bpe_cache *cache, uint64_t pair);
+void bpe_cache_put_pair(struct bpe_cache *cache, uint64_t pair, bool fit);
 
 #endif

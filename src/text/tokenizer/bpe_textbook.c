@@ -52,8 +52,8 @@ static void consider(struct merging *m, uint32_t left, uint32_t right)
         return;
     uint64_t found = m->rank(m->user, &m->symbols[left], &m->symbols[right]);
     if (found != UINT64_MAX)
-        push(&m->heap, (struct candidate){(found & ~(uint64_t)UINT32_MAX) | left, (uint32_t)found,
-                                          m->symbols[left].id, m->symbols[right].id});
+        push(&m->heap, (struct candidate){(found & ~(uint64_t)UINT32_MAX) | left, (uint32_t)found, m->symbols[left].id,
+                                          m->symbols[right].id});
 }
 
 static void join(struct merging *m, uint32_t at, const struct candidate *with)
@@ -88,8 +88,7 @@ size_t bpe_merge_symbols(struct bpe_symbol *symbols, size_t count, bpe_rank_fn r
     while (m.heap.count > 0) {
         struct candidate top = pop(&m.heap);
         uint32_t at = (uint32_t)top.order;
-        if (symbols[at].id == top.left && symbols[at].after != UINT32_MAX &&
-            symbols[symbols[at].after].id == top.right)
+        if (symbols[at].id == top.left && symbols[at].after != UINT32_MAX && symbols[symbols[at].after].id == top.right)
             join(&m, at, &top);
     }
     free(m.heap.items);

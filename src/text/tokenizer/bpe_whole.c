@@ -18,6 +18,15 @@ struct builder {
     uint32_t *owners; /* by slot: index of the token, UINT32_MAX */
 };
 
+#define BYTES(n) ((n) >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * ((n)&7))) - 1)
+
+const uint64_t bpe_masks[17][2] = {
+    {BYTES(0), 0},        {BYTES(1), 0},        {BYTES(2), 0},        {BYTES(3), 0},        {BYTES(4), 0},
+    {BYTES(5), 0},        {BYTES(6), 0},        {BYTES(7), 0},        {BYTES(8), 0},        {BYTES(8), BYTES(1)},
+    {BYTES(8), BYTES(2)}, {BYTES(8), BYTES(3)}, {BYTES(8), BYTES(4)}, {BYTES(8), BYTES(5)}, {BYTES(8), BYTES(6)},
+    {BYTES(8), BYTES(7)}, {BYTES(8), BYTES(8)},
+};
+
 struct bpe_key bpe_key_slowly(uint64_t seed, const char *at, size_t length)
 {
     uint64_t lo = bpe_load(at, length), hi = length > 8 ? bpe_load(at + 8, length - 8) : 0;

@@ -4,8 +4,8 @@
 #include <xxhash.h>
 
 #define IMAGE_ALIGNMENT 64
-#define IMAGE_MAGIC "fathtok"
-#define IMAGE_ORDER 0x01020304u
+#define IMAGE_MAGIC     "fathtok"
+#define IMAGE_ORDER     0x01020304u
 
 struct image_extent {
     uint64_t offset, len; /* from the image's first byte */

@@ -19,8 +19,8 @@ enum status tokenizer_decode(const struct tokenizer *tokenizer, const uint32_t *
             status = error_set(error, STATUS_INVALID, "the vocabulary has no token %u", ids[i]);
             goto done;
         }
-        if ((flags & TOKENIZER_SKIP_SPECIAL) == 0 ||
-            !added_tokens_at(tokenizer->added, ids[i], &content, &special) || !special)
+        if ((flags & TOKENIZER_SKIP_SPECIAL) == 0 || !added_tokens_at(tokenizer->added, ids[i], &content, &special) ||
+            !special)
             kept++;
     }
     steps_decode(tokenizer->steps, texts, kept, &joined);
