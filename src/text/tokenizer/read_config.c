@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "text/tokenizer/text_map.h"
 
 #define MAX_DECODER_TOKENS ((size_t)1 << 20)
 
@@ -90,7 +91,7 @@ static enum status add_role(struct tokenizer_spec *spec, const json_t *value, co
     struct read_part part = {.value = value};
     struct added_token token = {.content = content, .special = true};
     bool plain = json_is_string(value);
-    if (content.len == 0 || (plain && json_object_getn(spec->added_at, content.data, content.len)))
+    if (content.len == 0 || (plain && text_map_find(spec->added_at, content) >= 0))
         return STATUS_OK;
     if (!plain) {
         enum status status = read_added_token(&part, false, &token, error);

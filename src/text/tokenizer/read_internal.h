@@ -1,7 +1,8 @@
 /* src/text/tokenizer/read_internal.h
  *
  * What the readers of tokenizer files share: read_json.c goes through a tokenizer.json, read_json_steps.c through its
- * normalizers, pre-tokenizers and decoders, read_json_model.c through its model, read_json_frame.c through its
+ * normalizers, pre-tokenizers and decoders, read_json_model.c through its model, with read_cut.c and
+ * read_json_vocabulary.c for the large parts of that, read_json_frame.c through its
  * post-processor; read_tiktoken.c reads rank files, read_tiktoken_known.c holds what is known of those. Not for others.
  *
  * The readers take from a file what the `tokenizers` library takes from it (fields it does not know are passed over),
@@ -67,8 +68,25 @@ enum status read_decoders(struct tokenizer_spec *spec, const struct read_part *p
 enum status read_post_processor(struct tokenizer_spec *spec, const struct read_part *part,
                                 struct error *error) STATUS_CHECKED;
 
-/* After the steps, which say whether the vocabulary is byte-level. */
-enum status read_model(struct tokenizer_spec *spec, const struct read_part *part, struct error *error) STATUS_CHECKED;
+/* A tokenizer.json without its vocabulary and its merges, which stand as 0 in `rest`; they begin at these places of the
+ * file, 0 where it has none. */
+struct read_cut {
+    struct buf rest;
+    size_t vocabulary, merges;
+    bool keep_places; /* asks for white space in the place of what is cut out, so that places of errors are right */
+};
+
+/* Where the text is no object with a model, `rest` is all of it. */
+void read_cut_model(struct str json, struct read_cut *cut);
+
+/* After the steps, which say whether the vocabulary is byte-level. `part` is the model without what was cut out. */
+enum status read_model(struct tokenizer_spec *spec, const struct read_part *part, struct str json,
+                       const struct read_cut *cut, struct error *error) STATUS_CHECKED;
+
+/* The value at `at` of the file. Their errors say line and column. */
+enum status read_vocabulary(struct tokenizer_spec *spec, struct str json, size_t at,
+                            struct error *error) STATUS_CHECKED;
+enum status read_merges(struct tokenizer_spec *spec, struct str json, size_t at, struct error *error) STATUS_CHECKED;
 
 /* One token with the marks of an AddedToken, or NULL-marked defaults where they are missing and `strict` is false. */
 enum status read_added_token(const struct read_part *part, bool strict, struct added_token *out,

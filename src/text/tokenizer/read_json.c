@@ -52,7 +52,8 @@ static enum status read_version(const struct read_part *part, struct error *erro
                      read_quote(version, quoted));
 }
 
-static enum status read_whole(struct tokenizer_spec *spec, const json_t *value, struct error *error)
+static enum status read_whole(struct tokenizer_spec *spec, const json_t *value, struct str json,
+                              const struct read_cut *cut, struct error *error)
 {
     struct read_part whole = {.value = value};
     struct read_part version = read_member(&whole, "version"), normalizer = read_member(&whole, "normalizer");
@@ -75,18 +76,33 @@ static enum status read_whole(struct tokenizer_spec *spec, const json_t *value, 
     if (status == STATUS_OK)
         status = read_post_processor(spec, &post_processor, error);
     if (status == STATUS_OK)
-        status = read_model(spec, &model, error);
+        status = read_model(spec, &model, json, cut, error);
     return status == STATUS_OK ? read_added(spec, &added, error) : status;
+}
+
+/* What is left without vocabulary and merges. Where it is broken, it is parsed once more with places as in the file. */
+static enum status parse_rest(struct str json, struct read_cut *cut, json_t **value, struct error *error)
+{
+    read_cut_model(json, cut);
+    enum status status = read_check_size(buf_str(&cut->rest), error);
+    if (status != STATUS_OK || json_parse(buf_str(&cut->rest), value, NULL) == STATUS_OK)
+        return status;
+    cut->keep_places = true;
+    read_cut_model(json, cut);
+    return json_parse(buf_str(&cut->rest), value, error);
 }
 
 enum status tokenizer_read_json(struct tokenizer_spec *spec, struct str json, struct error *error)
 {
+    struct read_cut cut = {0};
     json_t *value = NULL;
-    enum status status = read_check_size(json, error);
+    if (json.len > READ_MAX_FILE_BYTES)
+        return error_set(error, STATUS_TOO_BIG, "larger than the %zu MiB allowed here", READ_MAX_FILE_BYTES >> 20);
+    buf_init(&cut.rest, BUF_UNBOUNDED);
+    enum status status = parse_rest(json, &cut, &value, error);
     if (status == STATUS_OK)
-        status = json_parse(json, &value, error);
-    if (status == STATUS_OK)
-        status = read_whole(spec, value, error);
+        status = read_whole(spec, value, json, &cut, error);
     json_decref(value);
+    buf_finish(&cut.rest);
     return status;
 }

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
 #include "core/mem.h"
+#include "text/tokenizer/read_internal.h"
+#include "text/tokenizer/text_map.h"
 
 #define BLOCK_BYTES ((size_t)256 * 1024)
 
@@ -24,7 +25,7 @@ void tokenizer_spec_init(struct tokenizer_spec *spec)
     memset(spec, 0, sizeof *spec);
     spec->model.unknown = -1;
     spec->texts = mem_zalloc(sizeof *spec->texts);
-    spec->added_at = json_object();
+    spec->added_at = text_map_create();
     token_ids_init(&spec->before);
     token_ids_init(&spec->after);
 }
@@ -46,8 +47,9 @@ void tokenizer_spec_finish(struct tokenizer_spec *spec)
     free(spec->added);
     token_ids_finish(&spec->before);
     token_ids_finish(&spec->after);
-    json_decref(spec->vocabulary);
-    json_decref(spec->added_at);
+    text_map_destroy(spec->vocabulary);
+    text_map_destroy(spec->unreached);
+    text_map_destroy(spec->added_at);
     memset(spec, 0, sizeof *spec);
 }
 
@@ -94,20 +96,28 @@ void tokenizer_spec_add_model_token(struct tokenizer_spec *spec, struct spec_tok
     model->tokens[model->n_tokens++] = token;
 }
 
-/* ---- added tokens ---- */
-
-static json_t *look_up(const json_t *map, struct str key)
+void tokenizer_spec_add_unreached(struct tokenizer_spec *spec, struct spec_token token)
 {
-    return json_object_getn(map, key.data ? key.data : "", key.len);
+    struct model_spec *model = &spec->model;
+    model->unreached = mem_grow(model->unreached, model->n_unreached, &model->unreached_capacity, sizeof token);
+    model->unreached[model->n_unreached++] = token;
 }
+
+/* ---- added tokens ---- */
 
 int64_t tokenizer_spec_find(const struct tokenizer_spec *spec, struct str content)
 {
-    const json_t *added = look_up(spec->added_at, content);
-    if (added)
-        return spec->added[json_integer_value(added)].id;
-    const json_t *token = look_up(spec->vocabulary, content);
-    return json_is_integer(token) ? json_integer_value(token) : -1;
+    int64_t added = text_map_find(spec->added_at, content);
+    if (added >= 0)
+        return spec->added[added].id;
+    if (!spec->model.byte_level)
+        return text_map_find(spec->vocabulary, content);
+    char *bytes = mem_alloc(content.len);
+    size_t length = read_stand_ins(content, bytes);
+    int64_t id = length == SIZE_MAX ? text_map_find(spec->unreached, content)
+                                    : text_map_find(spec->vocabulary, str_make(bytes, length));
+    free(bytes);
+    return id;
 }
 
 /* Behind the model's tokens, of which there are so many (whatever their largest id), and behind the added ones. */
@@ -125,16 +135,15 @@ enum status tokenizer_spec_add_token(struct tokenizer_spec *spec, struct added_t
     token.id = known >= 0 ? (uint32_t)known : next_id(spec);
     if (token.id >= SPEC_MAX_ID)
         return error_set(error, STATUS_TOO_BIG, "more tokens are added than there are ids");
-    const json_t *at = look_up(spec->added_at, token.content);
-    if (at) {
-        struct added_token *old = &spec->added[json_integer_value(at)];
+    int64_t at = text_map_find(spec->added_at, token.content);
+    if (at >= 0) {
+        struct added_token *old = &spec->added[at];
         token.content = old->content;
         *old = token;
         return STATUS_OK;
     }
     token.content = tokenizer_spec_text(spec, token.content);
-    json_object_setn_new_nocheck(spec->added_at, token.content.data, token.content.len,
-                                 json_integer((json_int_t)spec->n_added));
+    text_map_add(spec->added_at, token.content, (uint32_t)spec->n_added);
     spec->highest_added = spec->n_added && spec->highest_added > token.id ? spec->highest_added : token.id;
     spec->added = mem_grow(spec->added, spec->n_added, &spec->added_capacity, sizeof token);
     spec->added[spec->n_added++] = token;

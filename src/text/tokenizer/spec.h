@@ -18,7 +18,7 @@
 #include "core/str.h"
 #include "text/tokenizer/tokenizer.h"
 
-struct json_t;
+struct text_map;
 struct text_pool;
 
 /* Ids, of the model's and of added tokens, are below this. */
@@ -159,10 +159,11 @@ struct tokenizer_spec {
     size_t n_added, added_capacity;
     struct token_ids before, after; /* what the post-processor puts around one text */
     struct str chat_template;
-    struct text_pool *texts;   /* owns the text of all of it */
-    struct json_t *vocabulary; /* the model's tokens as the file writes them -> id; NULL for .tiktoken */
-    struct json_t *added_at;   /* contents of added tokens -> place in `added` */
-    uint32_t highest_added;    /* the largest id of an added token, where there are any */
+    struct text_pool *texts;     /* owns the text of all of it */
+    struct text_map *vocabulary; /* the model's tokens -> id; NULL for .tiktoken */
+    struct text_map *unreached;  /* model.unreached -> id */
+    struct text_map *added_at;   /* contents of added tokens -> place in `added` */
+    uint32_t highest_added;      /* the largest id of an added token, where there are any */
 };
 
 void tokenizer_spec_init(struct tokenizer_spec *spec);
@@ -175,6 +176,7 @@ void tokenizer_spec_add_normalizer(struct tokenizer_spec *spec, struct normalize
 void tokenizer_spec_add_pre_tokenizer(struct tokenizer_spec *spec, struct pre_tokenizer_step step);
 void tokenizer_spec_add_decoder(struct tokenizer_spec *spec, struct decoder_step step);
 void tokenizer_spec_add_model_token(struct tokenizer_spec *spec, struct spec_token token);
+void tokenizer_spec_add_unreached(struct tokenizer_spec *spec, struct spec_token token);
 
 /* Adds a token as Hugging Face's AddedVocabulary does: one whose content is known, to the model or as an added token,
  * keeps that id, and the new marks (special, lstrip, …) take the place of older ones; else it gets the id behind all
