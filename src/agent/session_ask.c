@@ -9,6 +9,9 @@
 /* The tags around a demand that stands in a block of its own, in any vocabulary. */
 #define BLOCK_TOKENS 16
 
+/* Lengths that are tried for an observation that has to fit: twice what halving a megabyte takes. */
+#define MAX_FIT_ATTEMPTS 40
+
 /* The least a forced answer may take when a server refuses prompt after prompt. */
 #define MIN_COMPLETION 256
 
@@ -47,11 +50,55 @@ static void recount_last(struct session *session)
     buf_finish(&text);
 }
 
+/* The prompt's tokens if the observations of the last message were cut to `allowed` bytes. */
+static int64_t prompt_if_cut(const struct session *session, size_t allowed)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    transcript_read_shortened(session->transcript, session->profile, allowed, &text);
+    int64_t tokens = token_meter_prompt_with_last(&session->meter, buf_str(&text));
+    buf_finish(&text);
+    return tokens;
+}
+
+/* The same with an exact count: as much as fits is left. More bytes are more tokens, but for a few, so the place is
+ * between a length that fits and one that does not; the next guess goes by the tokens at both. */
+static void fit_last_exactly(struct session *session, int64_t target)
+{
+    int64_t many = token_meter_prompt(&session->meter), few = 0;
+    if (many <= target)
+        return;
+    struct buf text = read_last(session);
+    size_t fits = 0, high = text.len;
+    buf_finish(&text);
+    for (int attempt = 0; high - fits > 1 && few != target && attempt < MAX_FIT_ATTEMPTS; attempt++) {
+        double share = few > 0 && attempt % 3 != 2 ? (double)(target - few) / (double)(many - few) : 0.5;
+        size_t guess = fits + (size_t)((double)(high - fits) * share);
+        guess = guess <= fits ? fits + 1 : guess >= high ? high - 1 : guess;
+        int64_t tokens = prompt_if_cut(session, guess);
+        if (tokens <= target) {
+            fits = guess;
+            few = tokens;
+        } else {
+            high = guess;
+            many = tokens;
+        }
+    }
+    if (transcript_shorten_last(session->transcript, session->profile, fits)) {
+        recount_last(session);
+        session->result.truncated_observations++;
+    }
+}
+
 /* Shortens the observations of the last message until the prompt takes at most `target` tokens, or nothing of them is
  * left. Cuts are made in bytes: the first guess takes the message's own ratio of bytes to tokens, the next ones take
  * away what is still too much, in growing steps. */
 static void fit_last(struct session *session, int64_t target)
 {
+    if (token_meter_is_exact(&session->meter)) {
+        fit_last_exactly(session, target);
+        return;
+    }
     size_t allowed = SIZE_MAX;
     bool cut = false;
     for (int attempt = 0; allowed > 0; attempt++) {
@@ -171,9 +218,12 @@ static void force(struct session *session, enum termination reason)
     buf_init(&demand, BUF_UNBOUNDED);
     const struct prompt_value values[] = {{"question", session->question_str}};
     struct str text = session_render(session, demand_prompt(reason), values, 1, &demand);
-    if (session->profile->demand != DEMAND_REPLACE)
+    bool exact = token_meter_is_exact(&session->meter);
+    if (session->profile->demand != DEMAND_REPLACE && !exact)
         fit_last(session, forced_target(session) - token_meter_count(&session->meter, text) - BLOCK_TOKENS);
     put_into_last(session, text, session->profile->demand);
+    if (exact)
+        fit_last(session, forced_target(session)); /* cuts what tools said, never the demand */
     buf_finish(&demand);
     session->forced_by = reason;
     session->state = SESSION_FORCING;

@@ -348,23 +348,24 @@ static bool prompt_was_cut(struct session *session)
 }
 
 /* Takes the server's count of the prompt in, and says how it compares with ours. */
-static void compare_tokens(struct session *session, const struct usage *usage)
+static void compare_tokens(struct session *session, const struct generation_end *end)
 {
     const char *method = token_meter_method(&session->meter);
-    token_meter_reported(&session->meter, usage);
-    int64_t reported = session->meter.server_prompt;
-    bool whole = usage->prompt > 0 && (reported == usage->prompt || reported == usage->prompt + usage->cached);
-    if (!whole)
-        return; /* nothing was reported, or not what was sent */
+    int64_t counted, reported;
+    token_meter_reported(&session->meter, &end->usage);
+    if (end->thought_field)
+        token_meter_thought_field(&session->meter);
+    if (end->usage.prompt <= 0 || !token_meter_compared(&session->meter, &counted, &reported))
+        return;
     struct notice *notice = session_notify(session, NOTICE_THINK, (struct str){0});
-    notice->counted_tokens = session->result.context_tokens;
+    notice->counted_tokens = counted;
     notice->reported_tokens = reported;
     notice->count_method = method;
 }
 
 void session_round_ended(struct session *session, const struct generation_end *end)
 {
-    compare_tokens(session, &end->usage);
+    compare_tokens(session, end);
     close_generation(session, ENDED_BY_ITSELF, end);
     if (prompt_was_cut(session))
         return;

@@ -180,6 +180,7 @@ void token_meter_replace_last(struct token_meter *meter, struct str text)
 void token_meter_asked(struct token_meter *meter)
 {
     meter->asked_prompt = meter->exact ? prompt_count_total(meter->exact) : token_meter_prompt(meter);
+    meter->compared = -1;
     meter->asked_bytes = meter->bytes;
     meter->asked_thoughts = meter->thought_bytes;
     meter->asked = meter->all;
@@ -240,7 +241,7 @@ bool token_meter_compared(const struct token_meter *meter, int64_t *own, int64_t
     if (meter->compared < 0)
         return false;
     *own = meter->compared;
-    *server = meter->compared_server;
+    *server = meter->server_prompt;
     return true;
 }
 
@@ -298,6 +299,12 @@ static enum judgement judge_small_report(const struct token_meter *meter, int64_
     if (added < TELLING_TOKENS)
         return JUDGED_LATER;
     return (double)(prompt - meter->mark_report) >= GROWTH_SHARE * (double)added ? JUDGED_FINE : JUDGED_CUT;
+}
+
+static void compare(struct token_meter *meter, int64_t prompt)
+{
+    meter->compared = meter->asked_prompt;
+    meter->server_prompt = prompt;
 }
 
 /* ---- reports beside an exact count ---- */
@@ -376,8 +383,6 @@ static int64_t usable_of_exact(struct token_meter *meter, const struct usage *us
 static void report_beside_exact(struct token_meter *meter, const struct usage *usage)
 {
     learn_thought_field(meter, usage->prompt);
-    meter->compared = meter->asked_prompt;
-    meter->compared_server = usage->prompt;
     int64_t prompt = usable_of_exact(meter, usage), thought = asked_thought_tokens(meter);
     meter->last_own = meter->asked_prompt;
     if (meter->mark_report == 0 || meter->last_own - meter->mark_own >= TELLING_TOKENS) {
@@ -386,6 +391,7 @@ static void report_beside_exact(struct token_meter *meter, const struct usage *u
     }
     if (prompt == 0)
         return;
+    compare(meter, prompt);
     meter->adjust = prompt - meter->asked_prompt;
     if (thought > 2 * distance(meter->adjust, 0) && thought > 200)
         meter->thought_kept = true;
@@ -436,8 +442,6 @@ void token_meter_reported(struct token_meter *meter, const struct usage *usage)
         report_beside_exact(meter, usage);
         return;
     }
-    meter->compared = meter->asked_prompt;
-    meter->compared_server = usage->prompt;
     int64_t prompt = usable_tokens(meter, usage);
     meter->last_own = own_text(meter);
     if (meter->mark_report == 0 || meter->last_own - meter->mark_own >= TELLING_TOKENS) {
@@ -447,12 +451,18 @@ void token_meter_reported(struct token_meter *meter, const struct usage *usage)
     if (prompt == 0)
         return;
     learn_thought(meter, prompt);
-    meter->server_prompt = prompt;
+    compare(meter, prompt);
     meter->since_exact -= meter->asked_exact;
     meter->since_owned -= meter->asked_owned;
     meter->since_messages -= meter->asked_messages;
     meter->asked_exact = meter->asked_owned = meter->asked_messages = 0;
     learn_ratio(meter);
+}
+
+void token_meter_thought_field(struct token_meter *meter)
+{
+    if (meter->exact)
+        prompt_count_set_thought_field(meter->exact, true);
 }
 
 const char *token_meter_method(const struct token_meter *meter)

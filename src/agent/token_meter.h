@@ -83,8 +83,8 @@ struct token_meter {
     bool uncached_only;            /* it reports only what it had not cached: its numbers are not used */
     int64_t cut_own, cut_server;   /* the counts that showed a silent cut; 0 where there was none */
 
-    int64_t asked_prompt;              /* our count of the prompt under way; -1 before the first */
-    int64_t compared, compared_server; /* that of the prompt that was reported last, and the report; -1 */
+    int64_t asked_prompt; /* our count of the prompt under way; -1 before the first */
+    int64_t compared;     /* the same once `server_prompt` is the report of that prompt, else -1 */
 
     struct prompt_count *exact;          /* NULL: by the sums above */
     int64_t adjust;                      /* what the server counts beyond it, as reported last */
@@ -123,6 +123,9 @@ void token_meter_asked(struct token_meter *meter);
  */
 void token_meter_reported(struct token_meter *meter, const struct usage *usage);
 
+/* From now on requests send thought in a field of its own, which an exact count has to know. */
+void token_meter_thought_field(struct token_meter *meter);
+
 /* Tokens of a prompt of all messages so far, generation prompt included. */
 int64_t token_meter_prompt(const struct token_meter *meter);
 
@@ -132,9 +135,9 @@ int64_t token_meter_prompt_with_last(const struct token_meter *meter, struct str
 /* Whether every count is exact. */
 bool token_meter_is_exact(const struct token_meter *meter);
 
-/* Our own count of the prompt that was reported last, as it was before the report, and what the server reported. With
- * an exact count their difference is what the server adds beyond the template (or what our template lacks). False
- * before the first report. */
+/* Our own count of the prompt that was sent last, as it was before the report, and what the server reported. With an
+ * exact count their difference is what the server adds beyond the template, or what is not as we think it is. False
+ * while there is no report that can be used. */
 bool token_meter_compared(const struct token_meter *meter, int64_t *own, int64_t *server);
 
 /* Whether that number rests on a server's report (else on the counter alone): the result's tokens.method is "server"

@@ -264,30 +264,66 @@ static size_t fair_limit(const struct observation *observations, size_t count, s
     return waiting > 0 ? share : SIZE_MAX;
 }
 
+/* The last message's observations, each cut as transcript_shorten_last says. */
+struct shortened {
+    struct buf text; /* of the message as it is */
+    struct observation *observations;
+    struct buf *cuts;
+    bool changed;
+};
+
+static void shorten(const struct transcript *transcript, const struct profile *profile, size_t max_bytes,
+                    struct shortened *out)
+{
+    size_t n_blocks = transcript->n_blocks;
+    out->changed = false;
+    out->cuts = mem_calloc(n_blocks, sizeof *out->cuts);
+    out->observations = read_blocks(transcript, &out->text);
+    size_t limit = fair_limit(out->observations, n_blocks, max_bytes);
+    for (size_t i = 0; i < n_blocks; i++) {
+        struct str *text = &out->observations[i].text;
+        buf_init(&out->cuts[i], BUF_UNBOUNDED);
+        if (text->len <= limit)
+            continue;
+        profile_cut_observation(profile, *text, limit, &out->cuts[i]);
+        *text = buf_str(&out->cuts[i]);
+        out->changed = true;
+    }
+}
+
+static void shortened_finish(struct shortened *shortened, size_t n_blocks)
+{
+    for (size_t i = 0; i < n_blocks; i++)
+        buf_finish(&shortened->cuts[i]);
+    free(shortened->cuts);
+    free(shortened->observations);
+    buf_finish(&shortened->text);
+}
+
 bool transcript_shorten_last(struct transcript *transcript, const struct profile *profile, size_t max_bytes)
 {
-    if (transcript->n_blocks == 0)
+    size_t n_blocks = transcript->n_blocks;
+    if (n_blocks == 0)
         return false;
-    struct buf text, *cut = mem_calloc(transcript->n_blocks, sizeof *cut);
-    struct observation *observations = read_blocks(transcript, &text);
-    size_t n_blocks = transcript->n_blocks, limit = fair_limit(observations, n_blocks, max_bytes);
-    bool shortened = false;
-    for (size_t i = 0; i < n_blocks; i++) {
-        buf_init(&cut[i], BUF_UNBOUNDED);
-        if (observations[i].text.len <= limit)
-            continue;
-        profile_cut_observation(profile, observations[i].text, limit, &cut[i]);
-        observations[i].text = buf_str(&cut[i]);
-        shortened = true;
+    struct shortened shortened;
+    shorten(transcript, profile, max_bytes, &shortened);
+    bool done = shortened.changed && rewrite_blocks(transcript, shortened.observations, n_blocks) == STATUS_OK;
+    shortened_finish(&shortened, n_blocks);
+    return done;
+}
+
+void transcript_read_shortened(const struct transcript *transcript, const struct profile *profile, size_t max_bytes,
+                               struct buf *text)
+{
+    if (transcript->n_blocks == 0) {
+        if (transcript_read(transcript, transcript->count - 1, text) != STATUS_OK)
+            abort();
+        return;
     }
-    if (shortened)
-        shortened = rewrite_blocks(transcript, observations, n_blocks) == STATUS_OK;
-    for (size_t i = 0; i < n_blocks; i++)
-        buf_finish(&cut[i]);
-    free(cut);
-    free(observations);
-    buf_finish(&text);
-    return shortened;
+    struct shortened shortened;
+    shorten(transcript, profile, max_bytes, &shortened);
+    free(write_blocks(text, shortened.observations, transcript->n_blocks));
+    shortened_finish(&shortened, transcript->n_blocks);
 }
 
 static enum status demand_in_question(struct transcript *transcript, struct str demand)

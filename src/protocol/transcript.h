@@ -84,6 +84,11 @@ enum status transcript_append_observations(struct transcript *transcript, const 
  * request may be reading it. */
 bool transcript_shorten_last(struct transcript *transcript, const struct profile *profile, size_t max_bytes);
 
+/* Appends to `text` (unbounded) the plain text that the last message, which must be there, would have after
+ * transcript_shorten_last. */
+void transcript_read_shortened(const struct transcript *transcript, const struct profile *profile, size_t max_bytes,
+                               struct buf *text);
+
 /* Puts a demand for the answer (or another word of the program's) into the last message, which must be the user's: a
  * message of observations gets it at `place`; a question gets it behind an empty line, whatever `place` says. Moves the
  * last message: no request may be reading it. STATUS_ORDER when the last message is not the user's, STATUS_TOO_BIG. */
