@@ -45,11 +45,24 @@
 #define UNICODE_CN             (UINT64_C(1) << 29)
 #define UNICODE_SPACE          (UINT64_C(1) << 32) /* \s, char::is_whitespace */
 #define UNICODE_WORD           (UINT64_C(1) << 33) /* \w of the regex crate */
-#define UNICODE_ONIG_WORD      (UINT64_C(1) << 34) /* \w of Oniguruma */
+#define UNICODE_ONIG_WORD      (UINT64_C(1) << 34) /* \w of Oniguruma, in a class */
 #define UNICODE_HF_NUMERIC     (UINT64_C(1) << 35) /* char::is_numeric */
 #define UNICODE_HF_PUNCTUATION (UINT64_C(1) << 36) /* what the Punctuation pre-tokenizer cuts at */
 #define UNICODE_HF_MARK        (UINT64_C(1) << 37) /* what the StripAccents normalizer removes */
 #define UNICODE_NEWLINE        (UINT64_C(1) << 38) /* \r and \n */
+#define UNICODE_ALPHABETIC     (UINT64_C(1) << 39)
+#define UNICODE_UPPERCASE      (UINT64_C(1) << 40)
+#define UNICODE_LOWERCASE      (UINT64_C(1) << 41)
+#define UNICODE_GRAPH          (UINT64_C(1) << 42) /* this and the next: Oniguruma's */
+#define UNICODE_PRINT          (UINT64_C(1) << 43)
+#define UNICODE_HAN            (UINT64_C(1) << 44) /* this and the next: scripts */
+#define UNICODE_HIRAGANA       (UINT64_C(1) << 45)
+#define UNICODE_KATAKANA       (UINT64_C(1) << 46)
+#define UNICODE_HANGUL         (UINT64_C(1) << 47)
+#define UNICODE_LATIN          (UINT64_C(1) << 48)
+#define UNICODE_GREEK          (UINT64_C(1) << 49)
+#define UNICODE_CYRILLIC       (UINT64_C(1) << 50)
+#define UNICODE_ARABIC         (UINT64_C(1) << 51)
 
 #define UNICODE_L (UNICODE_LU | UNICODE_LL | UNICODE_LT | UNICODE_LM | UNICODE_LO)
 #define UNICODE_M (UNICODE_MN | UNICODE_MC | UNICODE_ME)

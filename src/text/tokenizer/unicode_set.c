@@ -1,0 +1,220 @@
+/* A set is written as the categories that lie in it as a whole and ranges for the rest, or as that of its complement,
+ * whichever is shorter. A category is used only where it lies in the set by both editions, that of the tables and that
+ * of PCRE2 10.42; so it is right for the editions between them too. With any other, all is written as ranges. */
+#include "text/tokenizer/unicode_set.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "text/tokenizer/unicode_class.h"
+#include "text/tokenizer/unicode_runs.inc"
+
+#define CODE_POINTS 0x110000u
+#define CATEGORIES  30
+#define UNCHANGED   0xFF
+
+/* Each entry of the tables of runs is a first code point, shifted by 8, and a value. */
+#define RUN_START(entry) ((entry) >> 8)
+#define RUN_VALUE(entry) ((entry)&0xFF)
+
+struct unicode_set {
+    uint64_t words[CODE_POINTS / 64];
+};
+
+static const char category_names[CATEGORIES][3] = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl",
+                                                   "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc",
+                                                   "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"};
+
+static const uint64_t masks[] = {
+#define UNICODE_MASK(bits) UINT64_C(bits),
+#include "text/tokenizer/unicode_masks.inc"
+#undef UNICODE_MASK
+};
+
+struct unicode_set *unicode_set_create(void)
+{
+    return mem_zalloc(sizeof(struct unicode_set));
+}
+
+void unicode_set_destroy(struct unicode_set *set)
+{
+    free(set);
+}
+
+bool unicode_set_has(const struct unicode_set *set, uint32_t code_point)
+{
+    return set->words[code_point / 64] >> (code_point % 64) & 1;
+}
+
+void unicode_set_add(struct unicode_set *set, uint32_t from, uint32_t to)
+{
+    for (uint32_t c = from; c <= to;) {
+        if (c % 64 == 0 && to - c >= 63) {
+            set->words[c / 64] = UINT64_MAX;
+            c += 64;
+        } else {
+            set->words[c / 64] |= UINT64_C(1) << (c % 64);
+            c++;
+        }
+    }
+}
+
+void unicode_set_add_classes(struct unicode_set *set, uint64_t bits)
+{
+    for (const uint32_t *run = unicode_runs; RUN_START(*run) < CODE_POINTS; run++)
+        if (masks[RUN_VALUE(*run)] & bits)
+            unicode_set_add(set, RUN_START(run[0]), RUN_START(run[1]) - 1);
+}
+
+void unicode_set_add_set(struct unicode_set *set, const struct unicode_set *other)
+{
+    for (size_t i = 0; i < CODE_POINTS / 64; i++)
+        set->words[i] |= other->words[i];
+}
+
+void unicode_set_keep(struct unicode_set *set, const struct unicode_set *other)
+{
+    for (size_t i = 0; i < CODE_POINTS / 64; i++)
+        set->words[i] &= other->words[i];
+}
+
+void unicode_set_clear(struct unicode_set *set)
+{
+    memset(set, 0, sizeof *set);
+}
+
+void unicode_set_invert(struct unicode_set *set)
+{
+    for (size_t i = 0; i < CODE_POINTS / 64; i++)
+        set->words[i] = ~set->words[i];
+}
+
+static bool holds_range(const struct unicode_set *set, uint32_t from, uint32_t to)
+{
+    for (uint32_t c = from; c <= to;) {
+        bool word = c % 64 == 0 && to - c >= 63;
+        if (word ? set->words[c / 64] != UINT64_MAX : !unicode_set_has(set, c))
+            return false;
+        c += word ? 64 : 1;
+    }
+    return true;
+}
+
+static uint32_t category_of(uint32_t class_id)
+{
+    return (uint32_t)__builtin_ctzll(masks[class_id]);
+}
+
+/* Whether PCRE2's edition of Unicode is one of those the rule above holds for. */
+static bool edition_known(void)
+{
+    char version[32] = "";
+    if (pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) > (int)sizeof version)
+        return false;
+    pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
+    return atoi(version) >= 14 && atoi(version) <= 16;
+}
+
+/* Bits of the categories that lie in the set by every edition. */
+static uint32_t whole_categories(const struct unicode_set *set)
+{
+    uint32_t whole = edition_known() ? (1u << CATEGORIES) - 1 : 0;
+    for (const uint32_t *run = unicode_runs; RUN_START(*run) < CODE_POINTS; run++) {
+        uint32_t bit = 1u << category_of(RUN_VALUE(*run));
+        if ((whole & bit) && !holds_range(set, RUN_START(run[0]), RUN_START(run[1]) - 1))
+            whole &= ~bit;
+    }
+    for (const uint32_t *run = unicode_changed; RUN_START(*run) < CODE_POINTS; run++)
+        if (RUN_VALUE(*run) != UNCHANGED && !holds_range(set, RUN_START(run[0]), RUN_START(run[1]) - 1))
+            whole &= ~(1u << RUN_VALUE(*run));
+    return whole;
+}
+
+/* What `categories` leave to be written as ranges: what PCRE2 may not count among them. */
+static struct unicode_set *rest_of(const struct unicode_set *set, uint32_t categories)
+{
+    struct unicode_set *covered = unicode_set_create(), *changed = unicode_set_create();
+    unicode_set_add_classes(covered, categories);
+    for (const uint32_t *run = unicode_changed; RUN_START(*run) < CODE_POINTS; run++)
+        if (RUN_VALUE(*run) != UNCHANGED && !(categories >> RUN_VALUE(*run) & 1))
+            unicode_set_add(changed, RUN_START(run[0]), RUN_START(run[1]) - 1);
+    unicode_set_invert(changed);
+    unicode_set_keep(covered, changed);
+    unicode_set_invert(covered);
+    unicode_set_keep(covered, set);
+    unicode_set_destroy(changed);
+    return covered;
+}
+
+static void write_code_point(uint32_t code_point, struct buf *out)
+{
+    buf_addf(out, "\\x{%x}", (unsigned)code_point);
+}
+
+/* No range begins or ends in a surrogate: PCRE2 takes none, and no text has one. */
+static size_t write_ranges(const struct unicode_set *set, struct buf *out)
+{
+    size_t count = 0;
+    for (uint32_t c = 0; c < CODE_POINTS; c++) {
+        if (c % 64 == 0 && !set->words[c / 64])
+            c |= 63;
+        if ((c >= 0xD800 && c < 0xE000) || !unicode_set_has(set, c))
+            continue;
+        uint32_t from = c;
+        while (c + 1 < CODE_POINTS && (unicode_set_has(set, c + 1) || (c + 1 >= 0xD800 && c + 1 < 0xE000)))
+            c++;
+        uint32_t to = c >= 0xD800 && c < 0xE000 ? 0xD7FF : c;
+        write_code_point(from, out);
+        if (to > from) {
+            buf_add_char(out, '-');
+            write_code_point(to, out);
+        }
+        count++;
+    }
+    return count;
+}
+
+/* Appends the inside of the brackets; the number of parts. */
+static size_t write_parts(const struct unicode_set *set, struct buf *out)
+{
+    uint32_t whole = whole_categories(set) & ~(uint32_t)UNICODE_CS;
+    struct unicode_set *rest = rest_of(set, whole);
+    size_t count = 0;
+    if ((whole & UNICODE_L) == UNICODE_L)
+        buf_add_text(out, "\\p{L}");
+    for (uint32_t i = 0; i < CATEGORIES; i++) {
+        bool letter = (UNICODE_L >> i & 1) && (whole & UNICODE_L) == UNICODE_L;
+        if ((whole >> i & 1) && !letter) {
+            buf_addf(out, "\\p{%s}", category_names[i]);
+            count++;
+        }
+    }
+    count += write_ranges(rest, out);
+    unicode_set_destroy(rest);
+    return count;
+}
+
+void unicode_set_write(const struct unicode_set *set, struct buf *out)
+{
+    struct unicode_set *others = unicode_set_create();
+    struct buf plain, inverse;
+    buf_init(&plain, BUF_UNBOUNDED);
+    buf_init(&inverse, BUF_UNBOUNDED);
+    unicode_set_add_set(others, set);
+    unicode_set_invert(others);
+    size_t plain_parts = write_parts(set, &plain), inverse_parts = write_parts(others, &inverse);
+    if (!inverse.len)
+        buf_add_text(out, "(?s:.)");
+    else if (!plain.len)
+        buf_add_text(out, "(?!)");
+    else if (inverse_parts < plain_parts)
+        buf_addf(out, "[^%s]", inverse.data);
+    else
+        buf_addf(out, "[%s]", plain.data);
+    buf_finish(&plain);
+    buf_finish(&inverse);
+    unicode_set_destroy(others);
+}
