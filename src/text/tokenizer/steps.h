@@ -19,8 +19,12 @@ enum status steps_compile(const struct tokenizer_spec *spec, struct image_writer
 enum status steps_open(const struct image *image, struct steps **out, struct error *error) STATUS_CHECKED;
 void steps_destroy(struct steps *steps);
 
+/* The steps of a spec without an image, for the time of compiling: an added token that is looked for in normalized text
+ * is normalized itself. */
+enum status steps_from_spec(const struct tokenizer_spec *spec, struct steps **out, struct error *error) STATUS_CHECKED;
+
 /* The normalizers. Gives `text` itself back where nothing changes, else what it put into `scratch` (unbounded, emptied
- * first).. */
+ * first). */
 struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch);
 
 /* Where all that happens before the model is one pattern that covers all and bytes as they are: its splitter, so that a

@@ -1,0 +1,127 @@
+#include <string.h>
+
+#include "text/tokenizer/steps_internal.h"
+
+struct writer {
+    struct buf records, texts;
+};
+
+static uint32_t flag(bool set, enum step_flags flag)
+{
+    return set ? (uint32_t)flag : 0;
+}
+
+static uint32_t add_text(struct writer *writer, struct str text)
+{
+    uint32_t at = (uint32_t)writer->texts.len;
+    buf_add(&writer->texts, text);
+    return at;
+}
+
+static void add_record(struct writer *writer, struct step_record record, struct spec_pattern pattern, struct str text)
+{
+    record.flags |= flag(pattern.is_regex, STEP_REGEX) | flag(pattern.is_tiktoken, STEP_TIKTOKEN);
+    record.pattern = add_text(writer, pattern.text);
+    record.pattern_len = (uint32_t)pattern.text.len;
+    record.text = add_text(writer, text);
+    record.text_len = (uint32_t)text.len;
+    buf_add(&writer->records, str_make((const char *)&record, sizeof record));
+}
+
+static void add_normalizer(struct writer *writer, const struct normalizer_step *step)
+{
+    struct step_record record = {.kind = step->kind,
+                                 .flags = flag(step->left, STEP_LEFT) | flag(step->right, STEP_RIGHT)};
+    add_record(writer, record, step->pattern, step->text);
+}
+
+static void add_pre_tokenizer(struct writer *writer, const struct pre_tokenizer_step *step)
+{
+    struct step_record record = {
+        .kind = step->kind,
+        .flags = flag(step->invert, STEP_INVERT) | flag(step->add_prefix_space, STEP_PREFIX_SPACE) |
+                 flag(step->use_regex, STEP_USE_REGEX) | flag(step->individual, STEP_INDIVIDUAL) |
+                 flag(step->split, STEP_SPLIT),
+        .behavior = step->behavior,
+        .prepend = step->prepend,
+    };
+    add_record(writer, record, step->pattern, step->text);
+}
+
+static void add_decoder(struct writer *writer, const struct decoder_step *step)
+{
+    struct step_record record = {
+        .kind = step->kind, .prepend = step->prepend, .start = step->start, .stop = step->stop};
+    add_record(writer, record, step->pattern, step->text);
+}
+
+/* An empty pattern matches between all characters in Hugging Face's library. Nobody means that. */
+static enum status check_spec(const struct tokenizer_spec *spec, struct error *error)
+{
+    for (size_t i = 0; i < spec->n_normalizers; i++)
+        if (spec->normalizers[i].kind == NORMALIZER_REPLACE && !spec->normalizers[i].pattern.text.len)
+            return error_set(error, STATUS_UNSUPPORTED, "the normalizer Replace has an empty pattern");
+    for (size_t i = 0; i < spec->n_decoders; i++)
+        if (spec->decoders[i].kind == DECODER_REPLACE && !spec->decoders[i].pattern.text.len)
+            return error_set(error, STATUS_UNSUPPORTED, "the decoder Replace has an empty pattern");
+    for (size_t i = 0; i < spec->n_pre_tokenizers; i++) {
+        const struct pre_tokenizer_step *step = &spec->pre_tokenizers[i];
+        if (step->kind == PRE_TOKENIZER_SPLIT && !step->pattern.text.len)
+            return error_set(error, STATUS_UNSUPPORTED, "the pre-tokenizer Split has an empty pattern");
+        if (step->kind == PRE_TOKENIZER_BYTE_LEVEL && i + 1 < spec->n_pre_tokenizers)
+            return error_set(error, STATUS_UNSUPPORTED, "a pre-tokenizer after ByteLevel is not supported");
+    }
+    return STATUS_OK;
+}
+
+static void write_steps(const struct tokenizer_spec *spec, struct buf *out)
+{
+    struct writer writer;
+    buf_init(&writer.records, BUF_UNBOUNDED);
+    buf_init(&writer.texts, BUF_UNBOUNDED);
+    struct steps_head head = {
+        .n_normalizers = (uint32_t)spec->n_normalizers,
+        .n_pre_tokenizers = (uint32_t)spec->n_pre_tokenizers,
+        .n_decoders = (uint32_t)spec->n_decoders,
+        .byte_level = spec->model.byte_level,
+    };
+    for (size_t i = 0; i < spec->n_normalizers; i++)
+        add_normalizer(&writer, &spec->normalizers[i]);
+    for (size_t i = 0; i < spec->n_pre_tokenizers; i++)
+        add_pre_tokenizer(&writer, &spec->pre_tokenizers[i]);
+    for (size_t i = 0; i < spec->n_decoders; i++)
+        add_decoder(&writer, &spec->decoders[i]);
+    buf_add(out, str_make((const char *)&head, sizeof head));
+    buf_add(out, buf_str(&writer.records));
+    buf_add(out, buf_str(&writer.texts));
+    buf_finish(&writer.records);
+    buf_finish(&writer.texts);
+}
+
+enum status steps_from_spec(const struct tokenizer_spec *spec, struct steps **out, struct error *error)
+{
+    struct buf section;
+    enum status status = check_spec(spec, error);
+    if (status != STATUS_OK)
+        return status;
+    buf_init(&section, BUF_UNBOUNDED);
+    write_steps(spec, &section);
+    status = steps_open_section(buf_str(&section), out, error);
+    if (status == STATUS_OK)
+        (*out)->own = section;
+    else
+        buf_finish(&section);
+    return status;
+}
+
+/* Opens what it writes, so that a pattern that cannot be used is found now. */
+enum status steps_compile(const struct tokenizer_spec *spec, struct image_writer *image, struct error *error)
+{
+    struct steps *steps;
+    enum status status = steps_from_spec(spec, &steps, error);
+    if (status != STATUS_OK)
+        return status;
+    image_add(image, IMAGE_STEPS, steps->own.data, steps->own.len);
+    steps_destroy(steps);
+    return STATUS_OK;
+}
