@@ -46,14 +46,17 @@ void bpe_cache_destroy(struct bpe_cache *cache)
     free(cache);
 }
 
-static struct entry *entry_of(struct bpe_cache *cache, uint64_t hash)
+/* A piece is in one of two neighbours. */
+static struct entry *entries_of(struct bpe_cache *cache, uint64_t hash)
 {
-    return &cache->entries[(uint32_t)(hash >> 16) & ((1u << ENTRY_BITS) - 1)];
+    return &cache->entries[(uint32_t)(hash >> 16) & ((1u << ENTRY_BITS) - 2)];
 }
 
 void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash)
 {
-    __builtin_prefetch(entry_of(cache, hash));
+    const struct entry *entries = entries_of(cache, hash);
+    __builtin_prefetch(entries);
+    __builtin_prefetch(entries + 1);
 }
 
 static uint64_t last_word(const char *at, size_t length)
@@ -61,17 +64,16 @@ static uint64_t last_word(const char *at, size_t length)
     return length > 16 ? bpe_load(at + 16, length - 16) : 0;
 }
 
-size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
-                     uint32_t ids[BPE_CACHE_TOKENS])
+static size_t get_entry(struct entry *entry, const struct bpe_key *key, uint64_t last, size_t length,
+                        uint32_t ids[BPE_CACHE_TOKENS])
 {
-    struct entry *entry = entry_of(cache, key->hash);
     uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
     uint32_t about = atomic_load_explicit(&entry->about, memory_order_acquire);
     if ((about & 255) != length || (sequence & 1) != 0)
         return 0;
     if (atomic_load_explicit(&entry->key[0], memory_order_acquire) != key->lo ||
         atomic_load_explicit(&entry->key[1], memory_order_acquire) != key->hi ||
-        atomic_load_explicit(&entry->key[2], memory_order_acquire) != last_word(at, length))
+        atomic_load_explicit(&entry->key[2], memory_order_acquire) != last)
         return 0;
     size_t count = about >> 8;
     if (ids != NULL)
@@ -80,10 +82,27 @@ size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const c
     return atomic_load_explicit(&entry->sequence, memory_order_relaxed) == sequence ? count : 0;
 }
 
+size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
+                     uint32_t ids[BPE_CACHE_TOKENS])
+{
+    struct entry *entries = entries_of(cache, key->hash);
+    uint64_t last = last_word(at, length);
+    size_t count = get_entry(&entries[0], key, last, length, ids);
+    return count > 0 ? count : get_entry(&entries[1], key, last, length, ids);
+}
+
+/* The one of the two that was written less often. */
+static struct entry *victim_of(struct entry entries[2])
+{
+    uint32_t first = atomic_load_explicit(&entries[0].sequence, memory_order_relaxed);
+    uint32_t second = atomic_load_explicit(&entries[1].sequence, memory_order_relaxed);
+    return &entries[first > second];
+}
+
 void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
                    const uint32_t *ids, size_t count)
 {
-    struct entry *entry = entry_of(cache, key->hash);
+    struct entry *entry = victim_of(entries_of(cache, key->hash));
     uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
     if ((sequence & 1) != 0 || !atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1,
                                                                         memory_order_acquire, memory_order_relaxed))

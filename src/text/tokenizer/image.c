@@ -2,6 +2,9 @@
 
 #include <string.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h> /* the same hash with the vectors that this processor has */
+#endif
 
 #define IMAGE_ALIGNMENT 64
 #define IMAGE_MAGIC     "fathtok"
