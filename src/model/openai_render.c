@@ -2,7 +2,8 @@
  *
  *     POST {root}/tokenize        vLLM (SGLang's takes no messages and refuses): {"model", "messages",
  *                                 "add_generation_prompt"} -> {"count", "max_model_len", "tokens": [ids]}
- *     POST {root}/apply-template  llama.cpp: {"messages"} -> {"prompt"}
+ *     POST {root}/apply-template  llama.cpp: {"messages"} -> {"prompt"}, without what tokenizing puts in front, for
+ * which POST {root}/tokenize        llama.cpp: {"content", "add_special"} -> {"tokens": [ids]}
  *
  * The probes of protocol/template_learn.h are sent, the first by itself, the others all at once when it was answered;
  * from the texts a template is learnt. Ids become text by the model's tokenizer, and count only if it makes the same
@@ -30,6 +31,12 @@
 /* More than this for one message is no template's. */
 #define MAX_MESSAGE_TOKENS 1000
 
+/* What llama.cpp puts in front of every prompt: one token, or none. */
+#define MAX_FRONT_TOKENS 4
+
+/* The question about that. */
+#define INDEX_FRONT TEMPLATE_PROBE_COUNT
+
 enum way { WAY_TOKENIZE, WAY_APPLY };
 
 enum step {
@@ -49,7 +56,8 @@ struct render_talk {
     enum step step;
     int pending;
     struct buf texts[TEMPLATE_PROBE_COUNT]; /* as rendered; empty where the server gave none */
-    int64_t counts[TEMPLATE_PROBE_COUNT];   /* of the questions of this step; 0 where the server gave none */
+    struct buf front;
+    int64_t counts[TEMPLATE_PROBE_COUNT]; /* of the questions of this step; 0 where the server gave none */
 };
 
 struct render_question {
@@ -107,46 +115,53 @@ static void write_body(const struct endpoint *endpoint, const struct prompt_view
 
 static void answered(void *user, struct http_response *response);
 
-static void ask(struct render_talk *talk, const struct prompt_view *view, size_t index)
+static void ask(struct render_talk *talk, const char *path, size_t index, struct str body)
 {
     struct endpoint *endpoint = talk->endpoint;
     struct render_question *question = mem_zalloc(sizeof *question);
     int64_t left = talk->deadline - loop_now_ms(talk->loop);
     char *root = endpoint_root_url(endpoint);
-    char *url = mem_printf("%s%s", root, talk->way == WAY_TOKENIZE ? "/tokenize" : "/apply-template");
-    struct buf body;
-    buf_init(&body, BUF_UNBOUNDED);
-    write_body(endpoint, view, &body);
+    char *url = mem_printf("%s%s", root, path);
     *question = (struct render_question){talk, index};
     const struct http_options options = {
         .traffic = HTTP_CONFIGURED,
         .url = url,
         .headers = endpoint->headers,
         .n_headers = endpoint->n_headers,
-        .body = buf_str(&body),
+        .body = body,
         .connect_timeout_ms = left > 1 ? left : 1,
         .total_timeout_ms = left > 1 ? left : 1,
         .max_body = MAX_ANSWER,
     };
     talk->pending++;
     http_request_start(endpoint->client->http, &options, answered, question);
-    buf_finish(&body);
     free(url);
     free(root);
+}
+
+static void ask_chat(struct render_talk *talk, const struct prompt_view *view, size_t index)
+{
+    struct buf body;
+    buf_init(&body, BUF_UNBOUNDED);
+    write_body(talk->endpoint, view, &body);
+    ask(talk, talk->way == WAY_TOKENIZE ? "/tokenize" : "/apply-template", index, buf_str(&body));
+    buf_finish(&body);
 }
 
 static void ask_first(struct render_talk *talk, enum way way)
 {
     talk->way = way;
     talk->step = STEP_FIRST;
-    ask(talk, template_probe(0), 0);
+    ask_chat(talk, template_probe(0), 0);
 }
 
 static void ask_others(struct render_talk *talk)
 {
     talk->step = STEP_OTHERS;
     for (size_t i = 1; i < TEMPLATE_PROBE_COUNT; i++)
-        ask(talk, template_probe(i), i);
+        ask_chat(talk, template_probe(i), i);
+    if (talk->way == WAY_APPLY && talk->endpoint->client->options.tokenizer)
+        ask(talk, "/tokenize", INDEX_FRONT, STR("{\"content\":\"\",\"add_special\":true}"));
 }
 
 static void ask_counts(struct render_talk *talk)
@@ -154,7 +169,7 @@ static void ask_counts(struct render_talk *talk)
     talk->step = STEP_COUNTS;
     memset(talk->counts, 0, sizeof talk->counts);
     for (size_t i = 0; i < N_COUNTED; i++)
-        ask(talk, &counted[i], i);
+        ask_chat(talk, &counted[i], i);
 }
 
 /* ---- what the answers say ---- */
@@ -214,14 +229,41 @@ static void take_prompt(struct render_talk *talk, size_t index, const json_t *an
         buf_reset(&talk->texts[index]); /* no template's */
 }
 
+static void take_front(struct render_talk *talk, const json_t *answer)
+{
+    const json_t *tokens = json_object_get(answer, "tokens");
+    if (json_array_size(tokens) > 0 && json_array_size(tokens) <= MAX_FRONT_TOKENS)
+        take_ids(&talk->front, talk->endpoint->client->options.tokenizer, tokens);
+}
+
+static void take_answer(struct render_talk *talk, size_t index, const json_t *answer)
+{
+    if (index == INDEX_FRONT)
+        take_front(talk, answer);
+    else if (talk->way == WAY_TOKENIZE)
+        take_tokens(talk, index, answer);
+    else
+        take_prompt(talk, index, answer);
+}
+
 /* ---- learning ---- */
 
 static bool learn(struct render_talk *talk)
 {
     struct str rendered[TEMPLATE_PROBE_COUNT];
+    struct buf whole[TEMPLATE_PROBE_COUNT];
+    for (size_t i = 0; i < TEMPLATE_PROBE_COUNT; i++) {
+        buf_init(&whole[i], BUF_UNBOUNDED);
+        if (talk->texts[i].len > 0) {
+            buf_add(&whole[i], buf_str(&talk->front));
+            buf_add(&whole[i], buf_str(&talk->texts[i]));
+        }
+        rendered[i] = whole[i].len > 0 ? buf_str(&whole[i]) : (struct str){0};
+    }
+    enum status status = template_learn(rendered, &talk->endpoint->rendering.chat_template, NULL);
     for (size_t i = 0; i < TEMPLATE_PROBE_COUNT; i++)
-        rendered[i] = talk->texts[i].len > 0 ? buf_str(&talk->texts[i]) : (struct str){0};
-    return template_learn(rendered, &talk->endpoint->rendering.chat_template, NULL) == STATUS_OK;
+        buf_finish(&whole[i]);
+    return status == STATUS_OK;
 }
 
 /* Two messages more make the second conversation longer than the first. What errs, errs high. */
@@ -270,6 +312,7 @@ static void end(struct render_talk *talk)
         talk->endpoint->talk = NULL;
     for (size_t i = 0; i < TEMPLATE_PROBE_COUNT; i++)
         buf_finish(&talk->texts[i]);
+    buf_finish(&talk->front);
     free(talk);
     done(user);
 }
@@ -282,10 +325,8 @@ static void answered(void *user, struct http_response *response)
     bool good = response->status == STATUS_OK && response->code == 200;
     if (good && json_parse(buf_str(&response->body), &answer, NULL) != STATUS_OK)
         answer = NULL;
-    if (talk->endpoint && answer && talk->way == WAY_TOKENIZE)
-        take_tokens(talk, question->index, answer);
-    else if (talk->endpoint && answer)
-        take_prompt(talk, question->index, answer);
+    if (talk->endpoint && answer)
+        take_answer(talk, question->index, answer);
     if (response->status == STATUS_TIMEOUT || response->status == STATUS_CANCELED)
         talk->another_way = false;
     json_decref(answer);
@@ -327,6 +368,7 @@ bool endpoint_ask_rendering(struct endpoint *endpoint, int64_t deadline, void (*
                                  .another_way = another_way};
     for (size_t i = 0; i < TEMPLATE_PROBE_COUNT; i++)
         buf_init(&talk->texts[i], MAX_TEXT);
+    buf_init(&talk->front, MAX_TEXT);
     endpoint->talk = talk;
     ask_first(talk, way);
     return true;

@@ -15,7 +15,8 @@ A script is an object:
                 (then: 500)
     "post"      replies to POST by path in the same way
     "chat"      how the server writes and counts a chat: {"template": a name of byte_tokenizer.py, "tokenize": true (it has
-                vLLM's /tokenize), "apply": true (it has llama.cpp's /apply-template)}; with it "usage" "counted" is exact
+                vLLM's /tokenize), "apply": true (it has llama.cpp's /apply-template), "more": tokens that the server adds to
+                each prompt beyond that}; with it "usage" "counted" is exact
     "rules"     replies with "when": the first rule whose text occurs in the last message, and that has been used fewer than
                 "times" times (default: any), goes before the list
     "check"     what every completion request must hold, else it is answered with 418 and logged under "problem":
@@ -113,12 +114,16 @@ class Script:
                 return {"count": len(ids), "max_model_len": 65536, "tokens": ids, "token_strs": None}
             if path == "/apply-template" and chat.get("apply"):
                 return {"prompt": byte_tokenizer.render(chat["template"], request["messages"], begin=False)}
+        if given is None and chat.get("apply") and path == "/tokenize":
+            front = [byte_tokenizer.SPECIAL_IDS["<|begin|>"]] if chat["template"] == "harbour" else []
+            return {"tokens": front if request.get("add_special") else []}
         return given
 
     def counted(self, request, text):
         template = self.document["chat"]["template"]
         prompt = len(byte_tokenizer.encode(request["prompt"])) if "prompt" in request else \
             byte_tokenizer.count(template, request["messages"])
+        prompt += self.document["chat"].get("more", 0)
         completion = len(byte_tokenizer.encode(text)) + 1  # the token that ends a turn
         return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
