@@ -261,10 +261,179 @@ static void prompt_count__equals_the_count_of_the_whole_prompt(void **state)
     profile_destroy(profile);
 }
 
+/* ---- reports beside an exact count ---- */
+
+struct reported {
+    struct small_tokenizer small;
+    struct world world;
+};
+
+static int reported_setup(void **state)
+{
+    struct reported *reported = calloc(1, sizeof *reported);
+    struct world *world = &reported->world;
+    small_tokenizer_init(&reported->small, SMALL_BYTES, true);
+    world->random = 9;
+    world->counter = token_counter_create(reported->small.tokenizer);
+    world->transcript = transcript_create(1 << 24);
+    world->options = (struct prompt_count_options){.tokenizer = reported->small.tokenizer,
+                                                   .chat_template = template_find(STR("qwen3")),
+                                                   .transcript = world->transcript,
+                                                   .rendering = {.chat = true}};
+    token_meter_init(&world->meter, world->counter, 5, 3, false);
+    token_meter_count_exactly(&world->meter, &world->options);
+    *state = reported;
+    return 0;
+}
+
+static int reported_teardown(void **state)
+{
+    struct reported *reported = *state;
+    token_meter_finish(&reported->world.meter);
+    token_counter_destroy(reported->world.counter);
+    transcript_destroy(reported->world.transcript);
+    small_tokenizer_finish(&reported->small);
+    free(reported);
+    return 0;
+}
+
+static void add_words(struct buf *text, const char *word, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_add_text(text, word);
+}
+
+static void ask(struct world *world, size_t words)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    bool first = transcript_count(world->transcript) == 0;
+    buf_add_text(&text, first ? "Q" : "<tool_response>\n");
+    add_words(&text, " the user", words);
+    buf_add_text(&text, first ? "" : "\n</tool_response>");
+    assert_int_equal(transcript_append(world->transcript, MESSAGE_USER, buf_str(&text)), STATUS_OK);
+    token_meter_append(&world->meter, buf_str(&text));
+    buf_finish(&text);
+}
+
+static void think(struct world *world, size_t words)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_add_text(&text, "<think>");
+    add_words(&text, " and", words);
+    buf_add_text(&text, "</think>\n\nTo be seen.");
+    struct thought_range range = thought_range_find(buf_str(&text));
+    assert_int_equal(transcript_append_assistant(world->transcript, buf_str(&text), &range), STATUS_OK);
+    token_meter_append_completion(&world->meter, str_slice(buf_str(&text), range.from, range.to),
+                                  str_slice(buf_str(&text), range.rest, text.len), -1);
+    buf_finish(&text);
+}
+
+static void report(struct world *world, int64_t prompt, int64_t cached)
+{
+    token_meter_asked(&world->meter);
+    token_meter_reported(&world->meter, &(struct usage){prompt, 10, cached, -1});
+}
+
+static void prompt_count__learns_what_the_server_adds(void **state)
+{
+    struct world *world = &((struct reported *)*state)->world;
+    int64_t own, server;
+    ask(world, 1000);
+    assert_false(token_meter_compared(&world->meter, &own, &server));
+    for (int round = 0; round < 5; round++) {
+        int64_t whole = count_whole(world), added = round < 3 ? 21 : 0;
+        report(world, whole + added, -1);
+        assert_true(token_meter_compared(&world->meter, &own, &server));
+        assert_int_equal(own, whole);
+        assert_int_equal(server, whole + added);
+        assert_int_equal(token_meter_prompt(&world->meter), whole + added);
+        think(world, 300);
+        ask(world, 200);
+        assert_int_equal(token_meter_prompt(&world->meter), count_whole(world) + added);
+    }
+    assert_string_equal(token_meter_method(&world->meter), "tokenizer");
+    assert_false(token_meter_is_cut(&world->meter, &own, &server));
+}
+
+static void prompt_count__sees_a_prompt_that_was_cut(void **state)
+{
+    struct world *world = &((struct reported *)*state)->world;
+    int64_t own = 0, server = 0, window = 6000;
+    ask(world, 1000);
+    for (int round = 0; round < 20 && !token_meter_is_cut(&world->meter, &own, &server); round++) {
+        int64_t whole = count_whole(world);
+        report(world, whole < window ? whole : window, -1);
+        if (whole > window + 1500)
+            break;
+        think(world, 20);
+        ask(world, 300);
+    }
+    assert_true(token_meter_is_cut(&world->meter, &own, &server));
+    assert_int_equal(server, window);
+    assert_true(own > window && own < window + 1500);
+}
+
+static void prompt_count__thought_that_a_server_drops_is_no_cut(void **state)
+{
+    struct world *world = &((struct reported *)*state)->world;
+    int64_t own, server, dropped = 0;
+    ask(world, 1000);
+    for (int round = 0; round < 8; round++) {
+        report(world, count_whole(world) - dropped, -1);
+        assert_false(token_meter_is_cut(&world->meter, &own, &server));
+        assert_int_equal(token_meter_prompt(&world->meter), count_whole(world) - dropped);
+        think(world, 900);
+        dropped += 900;
+        ask(world, 100);
+    }
+}
+
+static void prompt_count__knows_servers_that_leave_the_cache_out(void **state)
+{
+    struct world *world = &((struct reported *)*state)->world;
+    int64_t own, server, before = 0;
+    ask(world, 2000);
+    for (int round = 0; round < 6; round++) {
+        int64_t whole = count_whole(world);
+        report(world, whole - before, round % 2 ? before : -1);
+        assert_false(token_meter_is_cut(&world->meter, &own, &server));
+        assert_int_equal(token_meter_prompt(&world->meter), whole);
+        before = whole;
+        think(world, 100);
+        ask(world, 1000);
+    }
+}
+
+static void prompt_count__finds_out_that_thought_goes_in_a_field(void **state)
+{
+    struct world *world = &((struct reported *)*state)->world;
+    world->options.chat_template = template_find(STR("chatml"));
+    token_meter_finish(&world->meter);
+    token_meter_count_exactly(&world->meter, &world->options);
+    ask(world, 1000);
+    report(world, count_whole(world), -1);
+    think(world, 500);
+    ask(world, 100);
+    world->options.rendering.thought_field = true; /* which this template leaves out */
+    report(world, count_whole(world), -1);
+    assert_int_equal(token_meter_prompt(&world->meter), count_whole(world));
+    think(world, 500);
+    ask(world, 100);
+    assert_int_equal(token_meter_prompt(&world->meter), count_whole(world));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prompt_count__equals_the_count_of_the_whole_prompt),
+#define REPORTED(test) cmocka_unit_test_setup_teardown(prompt_count__##test, reported_setup, reported_teardown)
+        REPORTED(learns_what_the_server_adds),
+        REPORTED(sees_a_prompt_that_was_cut),
+        REPORTED(thought_that_a_server_drops_is_no_cut),
+        REPORTED(knows_servers_that_leave_the_cache_out),
+        REPORTED(finds_out_that_thought_goes_in_a_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
