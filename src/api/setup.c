@@ -199,8 +199,11 @@ const struct chat_template *setup_chat_template(const struct setup *setup)
 }
 
 /* A tokenizer alone does not count a prompt. */
-static void say_template(struct setup *setup)
+static void say_tokens(struct setup *setup)
 {
+    const char *notice = token_setup_notice(&setup->tokens);
+    if (notice != NULL)
+        setup_say(setup, "%s; it is compiled at every start.", notice);
     const struct model_client *agent = setup->models[MODEL_AGENT];
     if (setup->tokens.tokenizer == NULL || agent == NULL || agent->builtin || setup_chat_template(setup) != NULL)
         return;
@@ -232,7 +235,7 @@ enum status setup_prepare(struct setup *setup, struct error *error)
     status = setup_publish_mcp(setup, error);
     if (status != STATUS_OK)
         return status;
-    say_template(setup);
+    say_tokens(setup);
     const struct model_client *agent = setup->models[MODEL_AGENT];
     status = setup_load_profile(setup, agent != NULL ? agent->model : config_text(setup->config, OPTION_MODEL), error);
     if (status != STATUS_OK)

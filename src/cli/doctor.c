@@ -280,6 +280,9 @@ static void check_tokens(struct doctor *doctor)
     token_setup_describe(&doctor->setup->tokens, &text);
     add(doctor, "tokens", "tokenizer", CHECK_OK, text.data, NULL);
     buf_finish(&text);
+    const char *notice = token_setup_notice(&doctor->setup->tokens);
+    if (notice != NULL)
+        add(doctor, "tokens", "cache", CHECK_NOTE, notice, "XDG_CACHE_HOME names another folder for caches");
     if (!doctor->setup->models[MODEL_AGENT]->builtin)
         check_template(doctor);
 }

@@ -178,7 +178,7 @@ static int do_files(struct tokens *tokens)
         return do_file(tokens, "-", NULL) ? CLI_OK : CLI_FAILED;
     for (size_t i = 0; i < count && tokens_output_is_open(); i++)
         worked = do_file(tokens, cli->arguments[i], count > 1 || cli->json ? cli->arguments[i] : NULL) && worked;
-    if (tokens->n_texts > 1 && tokens->mode == TOKENS_COUNT && !cli->json)
+    if (count > 1 && tokens->mode == TOKENS_COUNT && !cli->json)
         cli_print("%8lld total\n", (long long)tokens->total);
     return worked ? CLI_OK : CLI_FAILED;
 }
@@ -196,6 +196,8 @@ static int run(struct cli *cli)
     }
     tokens.tokenizer = setup.tokenizer;
     tokens.chat_template = setup.chat_template;
+    if (cli->verbose > 0 && token_setup_notice(&setup) != NULL)
+        cli_say(cli, "%s", token_setup_notice(&setup));
     int code = CLI_USAGE;
     if (check_tokenizer(&tokens) && check_template(&tokens, &setup))
         code = do_files(&tokens);

@@ -29,7 +29,6 @@ struct tokens {
     const struct tokenizer *tokenizer;         /* NULL: tokens are estimated */
     const struct chat_template *chat_template; /* where `chat` */
     int64_t total;                             /* of all texts so far */
-    size_t n_texts;
 };
 
 /* Shows one text under `name` (NULL: it is the only one) as the mode says; with --json as one line. `facts` (borrowed,

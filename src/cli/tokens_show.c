@@ -145,7 +145,6 @@ static void show_list(const struct tokens *tokens, const char *name, const struc
 void tokens_show_count(struct tokens *tokens, const char *name, int64_t count, const json_t *facts)
 {
     tokens->total += count;
-    tokens->n_texts++;
     if (tokens->cli->json) {
         struct buf line;
         buf_init(&line, BUF_UNBOUNDED);
