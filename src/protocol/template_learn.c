@@ -387,8 +387,11 @@ static struct str text_at(const json_t *array, size_t index)
 enum status template_from_json(const json_t *json, const struct chat_template **out, struct error *error)
 {
     if (json_is_string(json)) {
-        *out = template_find(str_of(json_string_value(json)));
-        return *out ? STATUS_OK : error_set(error, STATUS_INVALID, "no such chat template");
+        const struct chat_template *named = template_find(str_of(json_string_value(json)));
+        if (!named)
+            return error_set(error, STATUS_INVALID, "no such chat template");
+        *out = named;
+        return STATUS_OK;
     }
     struct chat_template made = {.opening = json_get_str(json, "opening"),
                                  .default_system = json_get_str(json, "default_system"),
