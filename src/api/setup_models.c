@@ -123,7 +123,7 @@ static enum status create_client(struct setup *setup, const struct role_options 
         .model = config_text(config, own_address ? options->model : own_or_agents(setup, options->model, OPTION_MODEL)),
         .completions = completions,
         .chat_template = agent && completions ? setup->tokens.chat_template : template_find(str_of(chat_template)),
-        .ask_rendering = agent && setup->tokens.tokenizer != NULL && setup->tokens.chat_template == NULL,
+        .ask_rendering = agent && setup->tokens.chat_template == NULL,
         .tokenizer = agent ? setup->tokens.tokenizer : NULL,
         .extra_body = config_json(config, own_address ? options->extra_body
                                                       : own_or_agents(setup, options->extra_body, OPTION_EXTRA_BODY)),

@@ -337,13 +337,14 @@ static void answered(void *user, struct http_response *response)
 
 /* ---- beginning and end ---- */
 
-/* By which way to ask. A server that is not known is asked when it is one without TLS, as people run for themselves. */
+/* By which way to ask. A server that is not known is asked when there is a tokenizer to gain by it, and it is one
+ * without TLS, as people run for themselves. */
 static bool choose_way(const struct endpoint *endpoint, enum way *way, bool *another_way)
 {
     *way = WAY_TOKENIZE;
     *another_way = !endpoint->server;
     if (!endpoint->server)
-        return strncmp(endpoint->base_url, "http://", 7) == 0;
+        return endpoint->client->options.tokenizer && strncmp(endpoint->base_url, "http://", 7) == 0;
     if (strcmp(endpoint->server, "llama.cpp") == 0)
         *way = WAY_APPLY;
     return *way == WAY_APPLY || strcmp(endpoint->server, "vLLM") == 0 || strcmp(endpoint->server, "SGLang") == 0;

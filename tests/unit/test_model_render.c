@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "protocol/template.h"
 #include "support/model_world.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +25,9 @@ struct server {
     struct http_stub *stub;
     const char *models;
     bool tokenizes, applies;
+    bool ids;          /* /tokenize gives ids, as the tokenizer of bytes has them */
+    uint32_t other;    /* added to each: another vocabulary */
+    bool begins;       /* llama.cpp puts a token in front of every prompt */
     int code;          /* to every question, with `body`, where that is not NULL */
     const char *body;  /* NULL: it does as said above */
     const char *extra; /* header lines */
@@ -45,30 +49,114 @@ static void write_chat(const json_t *messages, struct buf *out)
     buf_add_text(out, "<|im_start|>assistant\n");
 }
 
-static void tell(const struct server *server, const struct http_stub_request *request, struct http_stub_script *script)
+/* ---- a tokenizer of bytes and three special tokens ---- */
+
+#define BEGIN_ID   256
+#define N_SPECIALS 3
+
+static const char *const specials[N_SPECIALS] = {"<s>", "<|im_start|>", "<|im_end|>"};
+
+static void write_tokenizer(struct buf *json)
 {
-    json_t *asked = NULL, *answer = json_object();
+    unsigned shifted = 0;
+    buf_add_text(json, "{\"version\":\"1.0\",\"normalizer\":null,\"post_processor\":null,\"added_tokens\":[");
+    for (unsigned i = 0; i < N_SPECIALS; i++)
+        buf_addf(json,
+                 "%s{\"id\":%u,\"content\":\"%s\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,"
+                 "\"normalized\":false,\"special\":true}",
+                 i > 0 ? "," : "", BEGIN_ID + i, specials[i]);
+    buf_add_text(json, "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,"
+                       "\"use_regex\":false},\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\","
+                       "\"merges\":[],\"vocab\":{");
+    for (unsigned byte = 0; byte < 256; byte++) { /* as byte-level vocabularies write bytes */
+        bool kept = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
+        buf_addf(json, "%s\"\\u%04x\":%u", byte > 0 ? "," : "", kept ? byte : 256 + shifted, byte);
+        shifted += !kept;
+    }
+    buf_add_text(json, "}}}");
+}
+
+/* `image` is to be freed behind it. */
+static struct tokenizer *make_tokenizer(char **image)
+{
+    struct buf json, made;
+    struct tokenizer *tokenizer = NULL;
+    struct error error;
+    buf_init(&json, BUF_UNBOUNDED);
+    buf_init(&made, BUF_UNBOUNDED);
+    write_tokenizer(&json);
+    const struct tokenizer_source source = {.name = STR("tokenizer.json"), .main = buf_str(&json)};
+    if (tokenizer_compile(&source, &made, &error) != STATUS_OK)
+        fail_msg("%s", error.message);
+    *image = aligned_alloc(64, (made.len + 63) / 64 * 64);
+    memcpy(*image, made.data, made.len);
+    assert_int_equal(tokenizer_open(str_make(*image, made.len), &tokenizer, &error), STATUS_OK);
+    buf_finish(&made);
+    buf_finish(&json);
+    return tokenizer;
+}
+
+static json_t *ids_of(struct str text, uint32_t other)
+{
+    json_t *ids = json_array();
+    for (size_t at = 0; at < text.len;) {
+        uint32_t id = (unsigned char)text.data[at];
+        size_t length = 1;
+        for (uint32_t i = 0; i < N_SPECIALS; i++) {
+            if (str_starts_with(str_slice(text, at, text.len), str_of(specials[i]))) {
+                id = BEGIN_ID + i;
+                length = strlen(specials[i]);
+            }
+        }
+        json_push(ids, json_integer(id + other));
+        at += length;
+    }
+    return ids;
+}
+
+/* ---- answers ---- */
+
+static void tell_tokens(const struct server *server, const json_t *messages, json_t *answer)
+{
     struct buf text;
     buf_init(&text, BUF_UNBOUNDED);
-    const json_t *messages = NULL;
+    write_chat(messages, &text);
+    json_t *ids = ids_of(buf_str(&text), server->other);
+    size_t words = json_array_size(messages) * MESSAGE_TOKEN + PROMPT_TOKEN;
+    json_put(answer, "count", json_integer((json_int_t)(server->ids ? json_array_size(ids) : words)));
+    json_put(answer, "max_model_len", json_integer(16384));
+    if (server->ids)
+        json_put(answer, "tokens", json_incref(ids));
+    json_decref(ids);
+    buf_finish(&text);
+}
+
+static void tell_prompt(const json_t *messages, json_t *answer)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    write_chat(messages, &text);
+    json_put_str(answer, "prompt", buf_str(&text));
+    buf_finish(&text);
+}
+
+static void tell(const struct server *server, const struct http_stub_request *request, struct http_stub_script *script)
+{
+    json_t *asked = NULL, *answer = json_object(), *messages = NULL;
     if (json_parse(request->body, &asked, NULL) == STATUS_OK)
         messages = json_object_get(asked, "messages");
-    if (json_array_size(messages) == 0) {
-        json_put_str(answer, "prompt", STR("no messages"));
-    } else if (str_equal(request->target, STR("/tokenize")) && server->tokenizes) {
-        json_put(answer, "count", json_integer((json_int_t)json_array_size(messages) * MESSAGE_TOKEN + PROMPT_TOKEN));
-        json_put(answer, "max_model_len", json_integer(16384));
-    } else if (str_equal(request->target, STR("/apply-template")) && server->applies) {
-        write_chat(messages, &text);
-        json_put_str(answer, "prompt", buf_str(&text));
-    }
-    int code = json_object_size(answer) > 0 ? 200 : 404;
+    bool tokenize = str_equal(request->target, STR("/tokenize"));
+    if (messages && tokenize && server->tokenizes)
+        tell_tokens(server, messages, answer);
+    else if (messages && !tokenize && server->applies)
+        tell_prompt(messages, answer);
+    else if (!messages && tokenize && server->applies)
+        json_put(answer, "tokens", server->begins ? json_pack("[i]", BEGIN_ID) : json_array());
     char *body = json_to_text(answer);
-    http_stub_reply(script, code, NULL, str_of(body));
+    http_stub_reply(script, json_object_size(answer) > 0 ? 200 : 404, NULL, str_of(body));
     free(body);
     json_decref(answer);
     json_decref(asked);
-    buf_finish(&text);
 }
 
 static void serve(void *user, const struct http_stub_request *request, struct http_stub_script *script)
@@ -104,7 +192,7 @@ static void on_prepared(void *user)
     loop_stop(user);
 }
 
-static void begin(struct world *world, struct server *server)
+static void begin_with(struct world *world, struct server *server, const struct tokenizer *tokenizer)
 {
     char url[64];
     struct error error;
@@ -117,7 +205,13 @@ static void begin(struct world *world, struct server *server)
     world->options.n_endpoints = 1;
     world->options.context_window = 0;
     world->options.ask_rendering = true;
+    world->options.tokenizer = tokenizer;
     assert_int_equal(openai_client_create(&world->options, &world->client, &error), STATUS_OK);
+}
+
+static void begin(struct world *world, struct server *server)
+{
+    begin_with(world, server, NULL);
 }
 
 static void end(struct world *world, struct server *server)
@@ -157,19 +251,82 @@ static void render__counts_give_what_the_template_adds(void **state)
     end(&world, &server);
 }
 
+static const char *learnt(const struct openai_rendering *rendering)
+{
+    return rendering->chat_template ? template_name(rendering->chat_template) : "";
+}
+
 static void render__a_template_is_learnt(void **state)
 {
     (void)state;
-    struct server servers[] = {{.models = LLAMA, .applies = true}, {.models = UNKNOWN, .applies = true}};
+    struct server servers[] = {{.models = VLLM, .tokenizes = true, .ids = true},
+                               {.models = UNKNOWN, .tokenizes = true, .ids = true},
+                               {.models = LLAMA, .applies = true},
+                               {.models = UNKNOWN, .applies = true}};
+    char *image;
+    struct tokenizer *tokenizer = make_tokenizer(&image);
     for (size_t i = 0; i < COUNT(servers); i++) {
         struct world world;
-        begin(&world, &servers[i]);
+        begin_with(&world, &servers[i], tokenizer);
         struct openai_rendering rendering = prepare(&world);
-        assert_non_null(rendering.chat_template);
-        assert_int_equal(servers[i].tokenize_posts, i); /* tried first where the server is not known */
+        assert_string_equal(learnt(&rendering), "chatml");
         assert_int_equal(servers[i].without_key, 0);
+        assert_int_equal(servers[i].apply_posts, servers[i].applies ? 8 : 0);
         end(&world, &servers[i]);
     }
+    tokenizer_destroy(tokenizer);
+    free(image);
+}
+
+static void render__what_stands_in_front_belongs_to_it(void **state)
+{
+    (void)state;
+    char *image;
+    struct tokenizer *tokenizer = make_tokenizer(&image);
+    struct server server = {.models = LLAMA, .applies = true, .begins = true};
+    struct world world;
+    begin_with(&world, &server, tokenizer);
+    struct openai_rendering rendering = prepare(&world);
+    assert_non_null(rendering.chat_template);
+    struct template_pieces pieces;
+    const struct template_options options = {.chat = true};
+    template_pieces_init(&pieces);
+    template_render(rendering.chat_template, &world.view, &options, &pieces);
+    assert_true(str_starts_with(pieces.pieces[0], STR("<s>")));
+    template_pieces_finish(&pieces);
+    end(&world, &server);
+    tokenizer_destroy(tokenizer);
+    free(image);
+}
+
+/* Ids of another vocabulary are text, too, but not the text that the server has: nothing is learnt from them. */
+static void render__ids_of_another_vocabulary_only_count(void **state)
+{
+    (void)state;
+    char *image;
+    struct tokenizer *tokenizer = make_tokenizer(&image);
+    for (uint32_t other = 1; other < 200; other += 66) {
+        struct server server = {.models = VLLM, .tokenizes = true, .ids = true, .other = other};
+        struct world world;
+        begin_with(&world, &server, tokenizer);
+        struct openai_rendering rendering = prepare(&world);
+        assert_null(rendering.chat_template);
+        assert_true(rendering.message_tokens > 0);
+        end(&world, &server);
+    }
+    tokenizer_destroy(tokenizer);
+    free(image);
+}
+
+static void render__without_a_tokenizer_unknown_servers_are_left_alone(void **state)
+{
+    (void)state;
+    struct server server = {.models = UNKNOWN, .tokenizes = true, .applies = true};
+    struct world world;
+    begin(&world, &server);
+    assert_int_equal(prepare(&world).message_tokens, 0);
+    assert_int_equal(server.tokenize_posts + server.apply_posts, 0);
+    end(&world, &server);
 }
 
 static void render__is_asked_only_where_it_may_help(void **state)
@@ -249,6 +406,11 @@ static void render__bad_answers_harm_nothing(void **state)
         {200, "{\"count\":3,\"tokens\":[1]}"},
         {200, "{\"count\":1,\"tokens\":{\"a\":1}}"},
         {200, "{\"count\":2,\"max_model_len\":-7}"},
+        {200, "{\"count\":2,\"tokens\":[1,-1]}"},
+        {200, "{\"count\":2,\"tokens\":[1,\"a\"]}"},
+        {200, "{\"count\":2,\"tokens\":[1,4294967295]}"},
+        {200, "{\"count\":2,\"tokens\":[1.5,null]}"},
+        {200, "{\"count\":3,\"tokens\":[104,105,106]}"},
         {200, "{\"prompt\":7}"},
         {200, "{\"prompt\":\"\"}"},
         {200, "{\"prompt\":\"nothing of what was sent\"}"},
@@ -257,18 +419,22 @@ static void render__bad_answers_harm_nothing(void **state)
         {200, huge},
     };
     const char *const models[] = {VLLM, LLAMA, UNKNOWN};
+    char *image;
+    struct tokenizer *tokenizer = make_tokenizer(&image);
     for (size_t i = 0; i < COUNT(cases) * COUNT(models); i++) {
         struct server server = {.models = models[i % 3], .code = cases[i / 3].code, .body = cases[i / 3].body};
         struct world world;
-        begin(&world, &server);
+        begin_with(&world, &server, tokenizer);
         struct openai_rendering rendering = prepare(&world);
         assert_null(rendering.chat_template);
         assert_int_equal(rendering.message_tokens, 0);
         assert_int_equal(model_window(world.client), 0);
-        assert_true(server.tokenize_posts <= 3);
+        assert_true(server.tokenize_posts <= 10);
         assert_true(server.apply_posts <= 8);
         end(&world, &server);
     }
+    tokenizer_destroy(tokenizer);
+    free(image);
     free(long_prompt);
     free(huge);
 }
@@ -309,7 +475,7 @@ static void render__redirects_are_not_followed(void **state)
 static void render__a_silent_server_is_not_waited_for(void **state)
 {
     (void)state;
-    struct server server = {.models = UNKNOWN, .hangs = true};
+    struct server server = {.models = VLLM, .hangs = true};
     struct world world;
     begin(&world, &server);
     int64_t began = loop_now_ms(world.loop);
@@ -345,6 +511,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(render__counts_give_what_the_template_adds),
         cmocka_unit_test(render__a_template_is_learnt),
+        cmocka_unit_test(render__what_stands_in_front_belongs_to_it),
+        cmocka_unit_test(render__ids_of_another_vocabulary_only_count),
+        cmocka_unit_test(render__without_a_tokenizer_unknown_servers_are_left_alone),
         cmocka_unit_test(render__is_asked_only_where_it_may_help),
         cmocka_unit_test(render__parameters_of_the_template_are_sent),
         cmocka_unit_test(render__bad_answers_harm_nothing),
