@@ -92,7 +92,7 @@ static const struct option_spec specs[OPTION_COUNT] = {
     [OPTION_TOKENIZER] = {TOKEN_OPTION(TOKENIZER), .name = "tokenizer", .argument = "PATH",
                           .shown = "none: tokens are estimated",
                           .help = "the model's own tokenizer, for exact counts: a tokenizer.json, a .tiktoken file, or "
-                                  "a folder that holds one"},
+                                  "a folder that holds one; none goes without"},
     [OPTION_CHAT_TEMPLATE] = {TOKEN_OPTION(CHAT_TEMPLATE), .name = "chat-template", .type = OPTION_CHOICE,
                               .argument = "NAME", .choices = "auto|" TEMPLATES, .fallback = "auto",
                               .help = "how the server writes messages as one prompt, for counting; auto takes what the "

@@ -163,6 +163,8 @@ static void add_suggestion(const char *path, struct buf *out)
                                               (const char *const *)listing.names, listing.count);
         if (nearest != NULL)
             buf_addf(out, "; did you mean %.80s?", nearest);
+        else
+            buf_add_text(out, "; a tokenizer.json, a .tiktoken file or a folder that holds one is wanted");
     }
     for (size_t i = 0; i < listing.count; i++)
         free(listing.names[i]);
@@ -209,7 +211,8 @@ enum status token_setup_open(const struct config *config, struct token_setup *ou
 {
     const char *configured = config_text(config, OPTION_TOKENIZER);
     *out = (struct token_setup){0};
-    enum status status = configured != NULL ? open_tokenizer(config, configured, out, error) : STATUS_OK;
+    bool wanted = configured != NULL && strcmp(configured, "none") != 0;
+    enum status status = wanted ? open_tokenizer(config, configured, out, error) : STATUS_OK;
     if (status == STATUS_OK)
         choose_template(config, out);
     return status;

@@ -217,7 +217,7 @@ const struct cli_command cli_tokens = {
         "--chat takes the messages of a request, or the result of ask --json, and counts the prompt with the opening "
         "of the next reply, as the server does when it is asked for one. With --json each text gives a line: "
         "{\"file\", "
-        "\"tokens\", \"bytes\", \"method\", \xE2\x80\xA6}.",
+        "\"tokens\", \"method\", \xE2\x80\xA6}.",
     .examples = "  fathom tokens --tokenizer Qwen3-8B/ notes.txt *.md\n"
                 "  fathom ask \"\xE2\x80\xA6\" --json | fathom tokens --tokenizer Qwen3-8B/ --chat\n"
                 "  echo 'Hello, world' | fathom tokens --tokenizer o200k_base.tiktoken --pieces\n"

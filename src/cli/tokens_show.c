@@ -12,6 +12,9 @@
 /* Long lists go out in pieces of this size. */
 #define OUTPUT_BYTES ((size_t)65536)
 
+/* A text is cut by tokens in a beginning of this size first. */
+#define FIT_BYTES ((size_t)1 << 20)
+
 int64_t tokens_count(const struct tokens *tokens, struct str text)
 {
     return tokens->tokenizer != NULL ? tokenizer_count(tokens->tokenizer, text, tokens->flags)
@@ -180,9 +183,23 @@ void tokens_show_text(struct tokens *tokens, const char *name, struct str text, 
     buf_finish(&line);
 }
 
+/* tokenizer_fit, without reading a long text to its end: what stands far behind the cut does not move it. */
+static size_t fit(const struct tokens *tokens, struct str text)
+{
+    size_t window = FIT_BYTES;
+    while (window < text.len) {
+        struct str beginning = str_slice(text, 0, utf8_floor(text, window));
+        size_t fits = tokenizer_fit(tokens->tokenizer, beginning, tokens->flags, tokens->limit);
+        if (fits < window / 2)
+            return fits;
+        window *= 4;
+    }
+    return tokenizer_fit(tokens->tokenizer, text, tokens->flags, tokens->limit);
+}
+
 static void show_beginning(struct tokens *tokens, const char *name, struct str text)
 {
-    size_t fits = tokenizer_fit(tokens->tokenizer, text, tokens->flags, tokens->limit);
+    size_t fits = fit(tokens, text);
     struct str beginning = str_slice(text, 0, fits);
     json_t *facts = NULL;
     int64_t count = 0;

@@ -216,6 +216,14 @@ class Truncate(TokensTest):
         line = json.loads(self.tokens("--truncate", "5", "--json", stdin=text).stdout)
         self.assertEqual((line["tokens"], line["bytes"], line["truncated"], line["text"]), (3, 3, True, "\u4e2d"))
 
+    def test_of_a_long_text_only_the_beginning_is_read(self):
+        text = "hello world " * 400_000
+        for limit in (1, 1000, 500_000, 1_000_000, 10_000_000):
+            beginning = self.tokens("--truncate", str(limit), stdin=text).stdout
+            self.assertTrue(text.startswith(beginning))
+            count = int(self.tokens(stdin=beginning).stdout)
+            self.assertTrue(count == limit or beginning == text, (limit, count))
+
     def test_a_limit_must_be_one(self):
         for limit in ("-1", "x", "1.5", ""):
             self.assertIn("--truncate takes", self.tokens("--truncate", limit, code=2).stderr)
@@ -291,10 +299,13 @@ class Options(TokensTest):
         config = self.write("elsewhere/config.yaml", "tokenizer: ../tiny\n")
         for cwd in (self.folder, "/"):
             self.assertEqual(self.tokens("--config", config, stdin="hello", named=False, cwd=cwd).stdout, "1\n")
+        done = self.tokens("--config", config, "--tokenizer", "none", stdin="hello", named=False)
+        self.assertIn("No tokenizer is configured", done.stderr)
 
     def test_what_cannot_be_used_is_refused(self):
         done = self.tokens("--tokenizer", "missing", named=False, code=2)
-        self.assertIn("missing", done.stderr)
+        self.assertIn("missing: No such file or directory; a tokenizer.json", done.stderr)
+        self.assertIn("did you mean tokenizer.json?", self.tokens("--tokenizer", "tiny/tokeniser.json", named=False, code=2).stderr)
         self.write("model/config.json", "{}")
         self.write("model/model.safetensors", "")
         done = self.tokens("--tokenizer", "model", named=False, code=2)
