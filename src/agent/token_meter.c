@@ -1,12 +1,7 @@
 #include "agent/token_meter.h"
 
-#include <stdlib.h>
-
 #include "agent/prompt_count.h"
-#include "core/mem.h"
 #include "core/utf8.h"
-#include "text/token_estimate.h"
-#include "text/tokenizer/tokenizer.h"
 
 /* protocol.md: a server that reports less than this share of our count cuts the prompt. */
 #define CUT_SHARE 0.85
@@ -29,57 +24,6 @@
 #define RATIO_MIN_TEXT 400
 #define RATIO_MIN      0.85
 #define RATIO_MAX      3.0
-
-static int64_t estimate_count(const struct token_counter *counter, struct str text, int64_t *least)
-{
-    (void)counter;
-    struct token_estimate estimate;
-    token_estimate_init(&estimate);
-    token_estimate_feed(&estimate, text);
-    *least = token_estimate_least(&estimate);
-    return token_estimate_count(&estimate);
-}
-
-static size_t estimate_fit(const struct token_counter *counter, struct str text, int64_t tokens)
-{
-    (void)counter;
-    return token_estimate_fit(text, tokens);
-}
-
-const struct token_counter *token_counter_estimate(void)
-{
-    static const struct token_counter counter = {"estimate", false, estimate_count, estimate_fit, NULL, NULL};
-    return &counter;
-}
-
-static int64_t tokenizer_counter_count(const struct token_counter *counter, struct str text, int64_t *least)
-{
-    return *least = tokenizer_count(counter->tokenizer, text, 0);
-}
-
-static size_t tokenizer_counter_fit(const struct token_counter *counter, struct str text, int64_t tokens)
-{
-    return tokenizer_fit(counter->tokenizer, text, 0, tokens);
-}
-
-static void tokenizer_counter_destroy(struct token_counter *counter)
-{
-    free(counter);
-}
-
-struct token_counter *token_counter_create(const struct tokenizer *tokenizer)
-{
-    struct token_counter *counter = mem_zalloc(sizeof *counter);
-    *counter = (struct token_counter){
-        "tokenizer", true, tokenizer_counter_count, tokenizer_counter_fit, tokenizer_counter_destroy, tokenizer};
-    return counter;
-}
-
-void token_counter_destroy(struct token_counter *counter)
-{
-    if (counter && counter->destroy)
-        counter->destroy(counter);
-}
 
 void token_meter_init(struct token_meter *meter, const struct token_counter *counter, int64_t message_overhead,
                       int64_t prompt_overhead, bool history_without_thought)
@@ -127,7 +71,7 @@ static void changed(struct token_meter *meter, size_t taken, size_t bytes, size_
 {
     meter->bytes += (int64_t)bytes - (int64_t)taken;
     meter->thought_bytes += (int64_t)thought_bytes;
-    meter->last.content = (int64_t)bytes;
+    meter->last_bytes = (int64_t)bytes;
     prompt_count_changed(meter->exact);
 }
 
@@ -167,7 +111,7 @@ void token_meter_append_completion(struct token_meter *meter, struct str thought
 void token_meter_replace_last(struct token_meter *meter, struct str text)
 {
     if (meter->exact) {
-        changed(meter, (size_t)meter->last.content, text.len, 0);
+        changed(meter, (size_t)meter->last_bytes, text.len, 0);
         return;
     }
     int64_t before = meter->last.content, least_before = meter->last.least_content;

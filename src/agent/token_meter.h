@@ -89,6 +89,7 @@ struct token_meter {
     struct prompt_count *exact;          /* NULL: by the sums above */
     int64_t adjust;                      /* what the server counts beyond it, as reported last */
     int64_t bytes, thought_bytes;        /* of all messages */
+    int64_t last_bytes;                  /* of the last one */
     int64_t asked_bytes, asked_thoughts; /* when the prompt under way was sent */
 };
 
