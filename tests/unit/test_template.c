@@ -88,6 +88,93 @@ static void template__writes_what_the_published_ones_give(void **state)
     transcript_destroy(t);
 }
 
+#define IM(role, text) "<|im_start|>" role "\n" text "<|im_end|>\n"
+#define RESULT         "<tool_response>\nr\n</tool_response>"
+#define LLAMA(role)    "<|start_header_id|>" role "<|end_header_id|>\n\n"
+
+/* Two rounds with tools, then a question, then one more. */
+static struct transcript *long_conversation(void)
+{
+    static const char *const users[] = {"Q", RESULT, "Why?", RESULT};
+    static const char *const replies[] = {"<think>\nt1\n</think>\n\na1", "t2\n</think>\n\n\na2",
+                                          "<think>\n\nt3\n</think>a3"};
+    struct transcript *t = transcript_create(1 << 20);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(transcript_append(t, MESSAGE_USER, str_of(users[i])), STATUS_OK);
+        if (i == 3)
+            break;
+        struct thought_range thought = thought_range_find(str_of(replies[i]));
+        assert_int_equal(transcript_append_assistant(t, str_of(replies[i]), &thought), STATUS_OK);
+    }
+    return t;
+}
+
+static void template__writes_what_chat_servers_make_of_thought(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool thought_field;
+        const char *expected;
+    } cases[] = {
+        {"qwen3", false,
+         IM("user", "Q") IM("assistant", "a1") IM("user", RESULT) IM("assistant", "a2") IM("user", "Why?")
+             IM("assistant", "<think>\nt3\n</think>\n\na3") IM("user", RESULT) "<|im_start|>assistant\n"},
+        {"qwen3-thinking", true,
+         IM("user", "Q") IM("assistant", "a1") IM("user", RESULT) IM("assistant", "a2") IM("user", "Why?")
+             IM("assistant", "<think>\nt3\n</think>\n\na3") IM("user", RESULT) "<|im_start|>assistant\n<think>\n"},
+        {"chatml", true,
+         IM("user", "Q") IM("assistant", "a1") IM("user", RESULT) IM("assistant", "a2") IM("user", "Why?")
+             IM("assistant", "a3") IM("user", RESULT) "<|im_start|>assistant\n"},
+        {"qwen1.5", false,
+         IM("system", "You are a helpful assistant") IM("user", "Q") IM("assistant", "<think>\nt1\n</think>\n\na1")
+             IM("user", RESULT) IM("assistant", "t2\n</think>\n\n\na2") IM("user", "Why?")
+                 IM("assistant", "<think>\n\nt3\n</think>a3") IM("user", RESULT) "<|im_start|>assistant\n"},
+        {"deepseek-r1", false,
+         "<｜begin▁of▁sentence｜><｜User｜>Q<｜Assistant｜>\n\na1<｜end▁of▁sentence｜><｜User｜>" RESULT
+         "<｜Assistant｜>\n\n\na2<｜end▁of▁sentence｜><｜User｜>Why?<｜Assistant｜>a3<｜end▁of▁sentence｜><"
+         "｜User｜>" RESULT "<｜Assistant｜><think>\n"},
+        {"glm4.5", false,
+         "[gMASK]<sop><|user|>\nQ<|assistant|>\n<think></think>\na1<|user|>\n" RESULT
+         "<|assistant|>\n<think></think>\na2<|user|>\nWhy?<|assistant|>\n<think></think>\na3<|user|>\n" RESULT
+         "<|assistant|>"},
+        {"llama3.1", true,
+         "<|begin_of_text|>" LLAMA("system") "Cutting Knowledge Date: December 2023\nToday Date: 01 Mar "
+                                             "2026\n\n<|eot_id|>" LLAMA("user") "Q<|eot_id|>" LLAMA(
+                                                 "assistant") "a1<|eot_id|>" LLAMA("user") RESULT
+         "<|eot_id|>" LLAMA("assistant") "a2<|eot_id|>" LLAMA("user") "Why?<|eot_id|>" LLAMA(
+             "assistant") "a3<|eot_id|>" LLAMA("user") RESULT "<|eot_id|>" LLAMA("assistant")},
+    };
+    struct transcript *t = long_conversation();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct template_options options = {
+            .chat = true, .thought_field = cases[i].thought_field, .date = STR("2026-03-01")};
+        char *prompt = render(cases[i].name, t, options, THOUGHT_INLINE);
+        assert_string_equal(prompt, cases[i].expected);
+        free(prompt);
+    }
+    transcript_destroy(t);
+}
+
+static void template__says_its_own_day_where_none_is_given(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date, *expected;
+    } cases[] = {{"", "Date: 26 Jul 2024\n"},
+                 {"2026-12-31", "Date: 31 Dec 2026\n"},
+                 {"2026-13-01", "Date: 2026-13-01\n"},
+                 {"yesterday", "Date: 26 Jul 2024\n"}};
+    struct transcript *t = conversation();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct template_options options = {.date = str_of(cases[i].date)};
+        char *prompt = render("llama3.1", t, options, THOUGHT_DROP);
+        assert_non_null(strstr(prompt, cases[i].expected));
+        free(prompt);
+    }
+    transcript_destroy(t);
+}
+
 static void template__keeps_thought_inline_or_writes_its_field_as_tags(void **state)
 {
     (void)state;
@@ -160,6 +247,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(template__writes_what_the_published_ones_give),
+        cmocka_unit_test(template__writes_what_chat_servers_make_of_thought),
+        cmocka_unit_test(template__says_its_own_day_where_none_is_given),
         cmocka_unit_test(template__keeps_thought_inline_or_writes_its_field_as_tags),
         cmocka_unit_test(template__a_system_prompt_alone_has_no_user_to_move_into),
         cmocka_unit_test(template__trims_escaped_white_space_but_no_backslashes),
