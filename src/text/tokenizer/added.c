@@ -127,36 +127,49 @@ static size_t skip_space(struct str text, size_t at)
     return at;
 }
 
-/* Where a token that takes along the white space behind it ends: before a token that begins inside that space. */
-static size_t end_of_space(const struct matcher *matcher, size_t longest, struct str text, size_t at)
+static bool accepts(const struct added_record *record, struct str text, size_t from, size_t to, bool plain)
 {
-    size_t to = skip_space(text, at), from, len;
-    struct str near = str_slice(text, 0, text.len - to > longest ? to + longest : text.len);
-    if (to > at && next_token(matcher, near, at, &from, &len) != BYTE_TRIE_NONE && from < to)
-        return from;
-    return to;
+    if (plain && (record->flags & ADDED_SPECIAL))
+        return false;
+    return !(record->flags & ADDED_SINGLE_WORD) || !(word_before(text, from) || word_after(text, to));
+}
+
+/* The first token from `at` on that is wanted, if it begins before `end`; what is not wanted is passed over whole. */
+static const struct added_record *next_wanted(const struct added_tokens *added, const struct matcher *matcher,
+                                              struct str text, struct added_match *match, size_t end, bool plain)
+{
+    size_t longest = added->head->longest, len = 0;
+    struct str near = str_slice(text, 0, text.len - end > longest ? end + longest : text.len);
+    for (size_t at = match->from; at < end; at = match->from + len) {
+        uint32_t found = next_token(matcher, near, at, &match->from, &len);
+        if (found == BYTE_TRIE_NONE || match->from >= end)
+            return NULL;
+        match->to = match->from + len;
+        if (accepts(&added->records[found], text, match->from, match->to, plain))
+            return &added->records[found];
+    }
+    return NULL;
 }
 
 bool added_tokens_next(const struct added_tokens *added, struct str text, size_t at, bool normalized, bool plain,
                        struct added_match *match)
 {
     const struct matcher *matcher = &added->matchers[normalized];
-    size_t from, len = 0;
-    for (size_t next = at;; next = from + len) {
-        uint32_t found = next_token(matcher, text, next, &from, &len);
-        if (found == BYTE_TRIE_NONE)
-            return false;
-        const struct added_record *record = &added->records[found];
-        if (plain && (record->flags & ADDED_SPECIAL))
-            continue;
-        if ((record->flags & ADDED_SINGLE_WORD) && (word_before(text, from) || word_after(text, from + len)))
-            continue;
-        match->id = record->id;
-        match->from = record->flags & ADDED_LSTRIP ? skip_space_back(text, from, at) : from;
-        match->to =
-            record->flags & ADDED_RSTRIP ? end_of_space(matcher, added->head->longest, text, from + len) : from + len;
-        return true;
+    struct added_match found = {.from = at}, next;
+    const struct added_record *record = next_wanted(added, matcher, text, &found, text.len, plain);
+    if (!record)
+        return false;
+    found.id = record->id;
+    if (record->flags & ADDED_LSTRIP)
+        found.from = skip_space_back(text, found.from, at);
+    if (record->flags & ADDED_RSTRIP) {
+        /* White space behind it goes with it, up to a token that begins inside that space. */
+        size_t end = skip_space(text, found.to);
+        next.from = found.to;
+        found.to = next_wanted(added, matcher, text, &next, end, plain) ? next.from : end;
     }
+    *match = found;
+    return true;
 }
 
 bool added_tokens_at(const struct added_tokens *added, uint32_t id, struct str *content, bool *special)

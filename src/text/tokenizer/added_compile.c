@@ -118,17 +118,19 @@ static void overlap(struct entry **sorted, size_t count, struct str tail)
 static void find_anew(struct entries *entries)
 {
     struct entry **sorted = mem_calloc(entries->count + 1, sizeof *sorted);
-    bool single_word = false;
+    bool single_word = false, rstrip = false;
     for (size_t i = 0; i < entries->count; i++) {
         sorted[i] = &entries->items[i];
         single_word |= entries->items[i].token->single_word;
+        rstrip |= entries->items[i].token->rstrip;
     }
     qsort(sorted, entries->count, sizeof *sorted, compare_by_pattern);
     for (size_t i = 0; i < entries->count; i++) {
         struct entry *entry = &entries->items[i];
         size_t len;
-        bool touches_word = single_word && entry->pattern.len && unicode_is_word(utf8_decode(entry->pattern, &len));
-        if (!(entry->flags & (ADDED_SINGLE_WORD | ADDED_LSTRIP)) && !touches_word)
+        uint32_t first = entry->pattern.len ? utf8_decode(entry->pattern, &len) : 0;
+        bool touched = (single_word && unicode_is_word(first)) || (rstrip && unicode_is_whitespace(first));
+        if (!(entry->flags & (ADDED_SINGLE_WORD | ADDED_LSTRIP)) && !touched)
             entry->flags |= ADDED_ANEW;
     }
     for (size_t i = 0; i < entries->count; i++)

@@ -28,22 +28,24 @@ struct cut {
     struct str text; /* what `held` and the matches are places of */
     size_t base;     /* `text` begins here in the text whose pieces go into the batch */
     const char *whole;
-    bool first;
+    int64_t lead; /* see run_step */
     enum split_behavior behavior;
     bool matched_before;
     bool holds;
     struct split_piece held; /* not given yet: what comes next may join it */
 };
 
-static void run_step(struct cutter *cutter, uint32_t step, const char *whole, struct split_piece piece, bool first);
+/* `lead`: how many bytes of the piece were put in front of what the whole text begins with; -1 where the piece begins
+ * somewhere else in it. */
+static void run_step(struct cutter *cutter, uint32_t step, const char *whole, struct split_piece piece, int64_t lead);
 
 /* A piece to the step behind `step`. */
-static void give(struct cutter *cutter, uint32_t step, const char *whole, struct split_piece piece, bool first)
+static void give(struct cutter *cutter, uint32_t step, const char *whole, struct split_piece piece, int64_t lead)
 {
     if (piece.from == piece.to)
         return;
     if (step + 1 < cutter->steps->head->n_pre_tokenizers) {
-        run_step(cutter, step + 1, whole, piece, first);
+        run_step(cutter, step + 1, whole, piece, lead);
         return;
     }
     if (cutter->text != whole || cutter->n == SPLITTER_BATCH)
@@ -56,7 +58,7 @@ static void release(struct cut *cut)
 {
     struct split_piece piece = {(uint32_t)(cut->base + cut->held.from), (uint32_t)(cut->base + cut->held.to)};
     if (cut->holds)
-        give(cut->cutter, cut->step, cut->whole, piece, cut->first && cut->held.from == 0);
+        give(cut->cutter, cut->step, cut->whole, piece, cut->lead >= cut->held.from ? cut->lead - cut->held.from : -1);
     cut->holds = false;
 }
 
@@ -160,13 +162,15 @@ static void cut_by_words(struct cut *cut)
 }
 
 /* Spaces become the replacement, and one may be put in front. */
-static struct str metaspace_text(const struct step *step, struct str text, bool first, struct buf *out)
+static struct str metaspace_text(const struct step *step, struct str text, int64_t *lead, struct buf *out)
 {
     struct rewrite rewrite = {.text = text, .out = out};
     enum metaspace_prepend prepend = (enum metaspace_prepend)step->record->prepend;
     bool begins = text.len && (text.data[0] == ' ' || str_starts_with(text, step->text));
-    if (!begins && (prepend == METASPACE_ALWAYS || (prepend == METASPACE_FIRST && first)))
+    if (!begins && (prepend == METASPACE_ALWAYS || (prepend == METASPACE_FIRST && *lead >= 0))) {
         rewrite_replace(&rewrite, 0, 0, step->text);
+        *lead += *lead < 0 ? 0 : (int64_t)step->text.len;
+    }
     for (size_t at = 0; (at = str_find_char(text, ' ', at)) != STR_NONE; at++)
         rewrite_replace(&rewrite, at, at + 1, step->text);
     return rewrite_end(&rewrite);
@@ -176,7 +180,7 @@ static void cut_metaspace(struct cut *cut, const struct step *step)
 {
     struct buf changed;
     buf_init(&changed, BUF_UNBOUNDED);
-    struct str text = metaspace_text(step, cut->text, cut->first, &changed);
+    struct str text = metaspace_text(step, cut->text, &cut->lead, &changed);
     if (changed.len) {
         cut->whole = text.data;
         cut->base = 0;
@@ -186,7 +190,7 @@ static void cut_metaspace(struct cut *cut, const struct step *step)
         cut_by_text(cut, step->text);
     else
         give(cut->cutter, cut->step, cut->whole,
-             (struct split_piece){(uint32_t)cut->base, (uint32_t)(cut->base + text.len)}, cut->first);
+             (struct split_piece){(uint32_t)cut->base, (uint32_t)(cut->base + text.len)}, cut->lead);
     if (changed.len)
         flush(cut->cutter);
     buf_finish(&changed);
@@ -208,13 +212,13 @@ static void cut_byte_level(struct cut *cut, const struct step *step)
         cut_by_pattern(cut, step->splitter, false);
     else
         give(cut->cutter, cut->step, cut->whole,
-             (struct split_piece){(uint32_t)cut->base, (uint32_t)(cut->base + cut->text.len)}, cut->first);
+             (struct split_piece){(uint32_t)cut->base, (uint32_t)(cut->base + cut->text.len)}, cut->lead);
     if (changed.len)
         flush(cut->cutter);
     buf_finish(&changed);
 }
 
-static void run_step(struct cutter *cutter, uint32_t index, const char *whole, struct split_piece piece, bool first)
+static void run_step(struct cutter *cutter, uint32_t index, const char *whole, struct split_piece piece, int64_t lead)
 {
     const struct step *step = &cutter->steps->pre_tokenizers[index];
     const struct step_record *record = step->record;
@@ -224,7 +228,7 @@ static void run_step(struct cutter *cutter, uint32_t index, const char *whole, s
         .text = str_make(whole + piece.from, piece.to - piece.from),
         .base = piece.from,
         .whole = whole,
-        .first = first,
+        .lead = lead,
         .behavior = (enum split_behavior)record->behavior,
     };
     switch ((enum pre_tokenizer_kind)record->kind) {
@@ -267,8 +271,8 @@ void steps_pre_tokenize(const struct steps *steps, struct str text, bool first, 
     if (!text.len)
         return;
     if (steps->head->n_pre_tokenizers)
-        run_step(&cutter, 0, text.data, whole, first);
+        run_step(&cutter, 0, text.data, whole, first ? 0 : -1);
     else
-        give(&cutter, 0, text.data, whole, first);
+        give(&cutter, 0, text.data, whole, first ? 0 : -1);
     flush(&cutter);
 }
