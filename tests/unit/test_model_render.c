@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "protocol/template.h"
 #include "support/model_world.h"
+#include "support/small_tokenizer.h"
 #include "text/tokenizer/tokenizer.h"
 
 #include <setjmp.h>
@@ -25,12 +26,12 @@ struct server {
     struct http_stub *stub;
     const char *models;
     bool tokenizes, applies;
-    bool ids;          /* /tokenize gives ids, as the tokenizer of bytes has them */
-    uint32_t other;    /* added to each: another vocabulary */
-    bool begins;       /* llama.cpp puts a token in front of every prompt */
-    int code;          /* to every question, with `body`, where that is not NULL */
-    const char *body;  /* NULL: it does as said above */
-    const char *extra; /* header lines */
+    const struct tokenizer *tokenizer; /* /tokenize gives its ids; NULL: it counts words */
+    uint32_t other;                    /* added to each: another vocabulary */
+    bool begins;                       /* llama.cpp puts a token in front of every prompt */
+    int code;                          /* to every question, with `body`, where that is not NULL */
+    const char *body;                  /* NULL: it does as said above */
+    const char *extra;                 /* header lines */
     bool hangs;
     int later_code; /* to all questions but the first; 0: as the first */
 
@@ -49,85 +50,31 @@ static void write_chat(const json_t *messages, struct buf *out)
     buf_add_text(out, "<|im_start|>assistant\n");
 }
 
-/* ---- a tokenizer of bytes and three special tokens ---- */
-
-#define BEGIN_ID   256
-#define N_SPECIALS 3
-
-static const char *const specials[N_SPECIALS] = {"<s>", "<|im_start|>", "<|im_end|>"};
-
-static void write_tokenizer(struct buf *json)
+static json_t *ids_of(const struct server *server, struct str text)
 {
-    unsigned shifted = 0;
-    buf_add_text(json, "{\"version\":\"1.0\",\"normalizer\":null,\"post_processor\":null,\"added_tokens\":[");
-    for (unsigned i = 0; i < N_SPECIALS; i++)
-        buf_addf(json,
-                 "%s{\"id\":%u,\"content\":\"%s\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,"
-                 "\"normalized\":false,\"special\":true}",
-                 i > 0 ? "," : "", BEGIN_ID + i, specials[i]);
-    buf_add_text(json, "],\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,"
-                       "\"use_regex\":false},\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\","
-                       "\"merges\":[],\"vocab\":{");
-    for (unsigned byte = 0; byte < 256; byte++) { /* as byte-level vocabularies write bytes */
-        bool kept = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
-        buf_addf(json, "%s\"\\u%04x\":%u", byte > 0 ? "," : "", kept ? byte : 256 + shifted, byte);
-        shifted += !kept;
-    }
-    buf_add_text(json, "}}}");
+    struct token_ids ids;
+    json_t *list = json_array();
+    token_ids_init(&ids);
+    tokenizer_encode(server->tokenizer, text, 0, &ids);
+    for (size_t i = 0; i < ids.count; i++)
+        json_push(list, json_integer(ids.ids[i] + server->other));
+    token_ids_finish(&ids);
+    return list;
 }
-
-/* `image` is to be freed behind it. */
-static struct tokenizer *make_tokenizer(char **image)
-{
-    struct buf json, made;
-    struct tokenizer *tokenizer = NULL;
-    struct error error;
-    buf_init(&json, BUF_UNBOUNDED);
-    buf_init(&made, BUF_UNBOUNDED);
-    write_tokenizer(&json);
-    const struct tokenizer_source source = {.name = STR("tokenizer.json"), .main = buf_str(&json)};
-    if (tokenizer_compile(&source, &made, &error) != STATUS_OK)
-        fail_msg("%s", error.message);
-    *image = aligned_alloc(64, (made.len + 63) / 64 * 64);
-    memcpy(*image, made.data, made.len);
-    assert_int_equal(tokenizer_open(str_make(*image, made.len), &tokenizer, &error), STATUS_OK);
-    buf_finish(&made);
-    buf_finish(&json);
-    return tokenizer;
-}
-
-static json_t *ids_of(struct str text, uint32_t other)
-{
-    json_t *ids = json_array();
-    for (size_t at = 0; at < text.len;) {
-        uint32_t id = (unsigned char)text.data[at];
-        size_t length = 1;
-        for (uint32_t i = 0; i < N_SPECIALS; i++) {
-            if (str_starts_with(str_slice(text, at, text.len), str_of(specials[i]))) {
-                id = BEGIN_ID + i;
-                length = strlen(specials[i]);
-            }
-        }
-        json_push(ids, json_integer(id + other));
-        at += length;
-    }
-    return ids;
-}
-
-/* ---- answers ---- */
 
 static void tell_tokens(const struct server *server, const json_t *messages, json_t *answer)
 {
     struct buf text;
+    size_t count = json_array_size(messages) * MESSAGE_TOKEN + PROMPT_TOKEN;
     buf_init(&text, BUF_UNBOUNDED);
     write_chat(messages, &text);
-    json_t *ids = ids_of(buf_str(&text), server->other);
-    size_t words = json_array_size(messages) * MESSAGE_TOKEN + PROMPT_TOKEN;
-    json_put(answer, "count", json_integer((json_int_t)(server->ids ? json_array_size(ids) : words)));
+    if (server->tokenizer) {
+        json_t *ids = ids_of(server, buf_str(&text));
+        count = json_array_size(ids);
+        json_put(answer, "tokens", ids);
+    }
+    json_put(answer, "count", json_integer((json_int_t)count));
     json_put(answer, "max_model_len", json_integer(16384));
-    if (server->ids)
-        json_put(answer, "tokens", json_incref(ids));
-    json_decref(ids);
     buf_finish(&text);
 }
 
@@ -151,7 +98,7 @@ static void tell(const struct server *server, const struct http_stub_request *re
     else if (messages && !tokenize && server->applies)
         tell_prompt(messages, answer);
     else if (!messages && tokenize && server->applies)
-        json_put(answer, "tokens", server->begins ? json_pack("[i]", BEGIN_ID) : json_array());
+        json_put(answer, "tokens", server->begins ? ids_of(server, STR("<s>")) : json_array());
     char *body = json_to_text(answer);
     http_stub_reply(script, json_object_size(answer) > 0 ? 200 : 404, NULL, str_of(body));
     free(body);
@@ -259,33 +206,32 @@ static const char *learnt(const struct openai_rendering *rendering)
 static void render__a_template_is_learnt(void **state)
 {
     (void)state;
-    struct server servers[] = {{.models = VLLM, .tokenizes = true, .ids = true},
-                               {.models = UNKNOWN, .tokenizes = true, .ids = true},
+    struct small_tokenizer small;
+    small_tokenizer_init(&small, SMALL_BYTES, true);
+    struct server servers[] = {{.models = VLLM, .tokenizes = true, .tokenizer = small.tokenizer},
+                               {.models = UNKNOWN, .tokenizes = true, .tokenizer = small.tokenizer},
                                {.models = LLAMA, .applies = true},
                                {.models = UNKNOWN, .applies = true}};
-    char *image;
-    struct tokenizer *tokenizer = make_tokenizer(&image);
     for (size_t i = 0; i < COUNT(servers); i++) {
         struct world world;
-        begin_with(&world, &servers[i], tokenizer);
+        begin_with(&world, &servers[i], small.tokenizer);
         struct openai_rendering rendering = prepare(&world);
         assert_string_equal(learnt(&rendering), "chatml");
         assert_int_equal(servers[i].without_key, 0);
         assert_int_equal(servers[i].apply_posts, servers[i].applies ? 8 : 0);
         end(&world, &servers[i]);
     }
-    tokenizer_destroy(tokenizer);
-    free(image);
+    small_tokenizer_finish(&small);
 }
 
 static void render__what_stands_in_front_belongs_to_it(void **state)
 {
     (void)state;
-    char *image;
-    struct tokenizer *tokenizer = make_tokenizer(&image);
-    struct server server = {.models = LLAMA, .applies = true, .begins = true};
+    struct small_tokenizer small;
+    small_tokenizer_init(&small, SMALL_BYTES, true);
+    struct server server = {.models = LLAMA, .applies = true, .tokenizer = small.tokenizer, .begins = true};
     struct world world;
-    begin_with(&world, &server, tokenizer);
+    begin_with(&world, &server, small.tokenizer);
     struct openai_rendering rendering = prepare(&world);
     assert_non_null(rendering.chat_template);
     struct template_pieces pieces;
@@ -295,27 +241,25 @@ static void render__what_stands_in_front_belongs_to_it(void **state)
     assert_true(str_starts_with(pieces.pieces[0], STR("<s>")));
     template_pieces_finish(&pieces);
     end(&world, &server);
-    tokenizer_destroy(tokenizer);
-    free(image);
+    small_tokenizer_finish(&small);
 }
 
 /* Ids of another vocabulary are text, too, but not the text that the server has: nothing is learnt from them. */
 static void render__ids_of_another_vocabulary_only_count(void **state)
 {
     (void)state;
-    char *image;
-    struct tokenizer *tokenizer = make_tokenizer(&image);
+    struct small_tokenizer small;
+    small_tokenizer_init(&small, SMALL_BYTES, true);
     for (uint32_t other = 1; other < 200; other += 66) {
-        struct server server = {.models = VLLM, .tokenizes = true, .ids = true, .other = other};
+        struct server server = {.models = VLLM, .tokenizes = true, .tokenizer = small.tokenizer, .other = other};
         struct world world;
-        begin_with(&world, &server, tokenizer);
+        begin_with(&world, &server, small.tokenizer);
         struct openai_rendering rendering = prepare(&world);
         assert_null(rendering.chat_template);
         assert_true(rendering.message_tokens > 0);
         end(&world, &server);
     }
-    tokenizer_destroy(tokenizer);
-    free(image);
+    small_tokenizer_finish(&small);
 }
 
 static void render__without_a_tokenizer_unknown_servers_are_left_alone(void **state)
@@ -419,12 +363,12 @@ static void render__bad_answers_harm_nothing(void **state)
         {200, huge},
     };
     const char *const models[] = {VLLM, LLAMA, UNKNOWN};
-    char *image;
-    struct tokenizer *tokenizer = make_tokenizer(&image);
+    struct small_tokenizer small;
+    small_tokenizer_init(&small, SMALL_BYTES, true);
     for (size_t i = 0; i < COUNT(cases) * COUNT(models); i++) {
         struct server server = {.models = models[i % 3], .code = cases[i / 3].code, .body = cases[i / 3].body};
         struct world world;
-        begin_with(&world, &server, tokenizer);
+        begin_with(&world, &server, small.tokenizer);
         struct openai_rendering rendering = prepare(&world);
         assert_null(rendering.chat_template);
         assert_int_equal(rendering.message_tokens, 0);
@@ -433,8 +377,7 @@ static void render__bad_answers_harm_nothing(void **state)
         assert_true(server.apply_posts <= 8);
         end(&world, &server);
     }
-    tokenizer_destroy(tokenizer);
-    free(image);
+    small_tokenizer_finish(&small);
     free(long_prompt);
     free(huge);
 }

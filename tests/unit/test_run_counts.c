@@ -8,7 +8,9 @@
 #include "agent/token_meter.h"
 #include "core/mem.h"
 #include "core/utf8.h"
+#include "protocol/template.h"
 #include "support/engine_world.h"
+#include "support/small_tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +144,29 @@ static void run_counts__outputs_of_tools_are_cut_by_the_counter(void **state)
     free(text);
 }
 
+static void run_counts__the_journal_knows_the_tokenizer(void **state)
+{
+    (void)state;
+    REPLIES({.text = "<answer>done</answer>"});
+    struct small_tokenizer small;
+    small_tokenizer_init(&small, SMALL_BYTES, true);
+    struct token_counter *counter = token_counter_create(small.tokenizer);
+    world.journal = journal_memory_create(world.loop, true);
+    world.options.config.counter = counter;
+    world.options.config.chat_template = template_find(STR("qwen3"));
+    engine_world_run(&world, "q");
+    json_t *data;
+    assert_int_equal(json_parse(journal_memory_at(world.journal, 0)->data, &data, NULL), STATUS_OK);
+    const json_t *config = json_object_get(data, "config");
+    assert_string_equal(json_get_string(config, "tokenizer_hash"), tokenizer_hash(small.tokenizer));
+    assert_string_equal(json_get_string(config, "chat_template"), "qwen3");
+    json_decref(data);
+    assert_string_equal(json_get_string(json_object_get(world.result, "tokens"), "method"), "tokenizer");
+    engine_world_finish(&world);
+    token_counter_destroy(counter);
+    small_tokenizer_finish(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +174,7 @@ int main(void)
         cmocka_unit_test(run_counts__without_usage_there_is_nothing_to_compare),
         cmocka_unit_test(run_counts__another_tokenizer_is_said_once),
         cmocka_unit_test(run_counts__outputs_of_tools_are_cut_by_the_counter),
+        cmocka_unit_test(run_counts__the_journal_knows_the_tokenizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
