@@ -81,7 +81,7 @@ static bool read_tag(struct str s, struct tag *tag)
 
 static void mix_tag(struct fingerprint *fingerprint, const struct tag *tag)
 {
-    if (tag->kind == '#')
+    if (tag->kind == '#' || !tag->inside.data)
         return;
     mix(fingerprint, '\x01');
     mix(fingerprint, tag->kind);

@@ -61,9 +61,9 @@ static const struct prompt_message closed_twice[] = {
 static const struct prompt_message beginning[] = {SAYS(SYSTEM, SYSTEM), SAYS(USER, USER_1)};
 
 /* A view does not change what it shows, but cannot say so. */
-#define VIEW(messages)                                                             \
-    {                                                                              \
-        (struct prompt_message *)messages, sizeof messages / sizeof messages[0], 0 \
+#define VIEW(messages)                                                                   \
+    {                                                                                    \
+        (struct prompt_message *)(messages), sizeof(messages) / sizeof((messages)[0]), 0 \
     }
 static const struct prompt_view probes[TEMPLATE_PROBE_COUNT] = {
     VIEW(shape),     VIEW(no_system), VIEW(blanks),       VIEW(results),
@@ -125,7 +125,7 @@ struct gaps {
 /* Finds each message's word; false when one is missing or stands there twice. */
 static bool find_gaps(struct str text, const struct prompt_view *view, struct gaps *gaps)
 {
-    size_t at[MAX_GAPS];
+    size_t at[MAX_GAPS] = {0};
     gaps->count = view->count;
     for (size_t i = 0; i < view->count; i++) {
         struct str word = view->messages[i].wire;
