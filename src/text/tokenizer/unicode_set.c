@@ -154,19 +154,32 @@ static void write_code_point(uint32_t code_point, struct buf *out)
     buf_addf(out, "\\x{%x}", (unsigned)code_point);
 }
 
+static bool is_surrogate(uint32_t code_point)
+{
+    return code_point >= 0xD800 && code_point < 0xE000;
+}
+
+/* The first at or after `from` that is in the set, or is not; CODE_POINTS where there is none. */
+static uint32_t next_in(const struct unicode_set *set, uint32_t from, bool in)
+{
+    for (uint32_t c = from; c < CODE_POINTS; c = (c | 63) + 1) {
+        uint64_t word = (in ? set->words[c / 64] : ~set->words[c / 64]) >> (c % 64);
+        if (word)
+            return c + (uint32_t)__builtin_ctzll(word);
+    }
+    return CODE_POINTS;
+}
+
 /* No range begins or ends in a surrogate: PCRE2 takes none, and no text has one. */
 static size_t write_ranges(const struct unicode_set *set, struct buf *out)
 {
     size_t count = 0;
-    for (uint32_t c = 0; c < CODE_POINTS; c++) {
-        if (c % 64 == 0 && !set->words[c / 64])
-            c |= 63;
-        if ((c >= 0xD800 && c < 0xE000) || !unicode_set_has(set, c))
+    for (uint32_t c = next_in(set, 0, true); c < CODE_POINTS; c = next_in(set, c, true)) {
+        uint32_t from = is_surrogate(c) ? 0xE000 : c, end = next_in(set, c, false);
+        uint32_t to = is_surrogate(end - 1) ? 0xD7FF : end - 1;
+        c = end;
+        if (from > to)
             continue;
-        uint32_t from = c;
-        while (c + 1 < CODE_POINTS && (unicode_set_has(set, c + 1) || (c + 1 >= 0xD800 && c + 1 < 0xE000)))
-            c++;
-        uint32_t to = c >= 0xD800 && c < 0xE000 ? 0xD7FF : c;
         write_code_point(from, out);
         if (to > from) {
             buf_add_char(out, '-');
@@ -177,21 +190,29 @@ static size_t write_ranges(const struct unicode_set *set, struct buf *out)
     return count;
 }
 
+static const struct {
+    char name;
+    uint64_t bits;
+} groups[] = {{'L', UNICODE_L}, {'M', UNICODE_M}, {'N', UNICODE_N},
+              {'P', UNICODE_P}, {'S', UNICODE_S}, {'Z', UNICODE_Z}};
+
 /* Appends the inside of the brackets; the number of parts. */
 static size_t write_parts(const struct unicode_set *set, struct buf *out)
 {
     uint32_t whole = whole_categories(set) & ~(uint32_t)UNICODE_CS;
     struct unicode_set *rest = rest_of(set, whole);
     size_t count = 0;
-    if ((whole & UNICODE_L) == UNICODE_L)
-        buf_add_text(out, "\\p{L}");
-    for (uint32_t i = 0; i < CATEGORIES; i++) {
-        bool letter = (UNICODE_L >> i & 1) && (whole & UNICODE_L) == UNICODE_L;
-        if ((whole >> i & 1) && !letter) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if ((whole & groups[i].bits) == groups[i].bits) {
+            buf_addf(out, "\\p{%c}", groups[i].name);
+            whole &= (uint32_t)~groups[i].bits;
+            count++;
+        }
+    for (uint32_t i = 0; i < CATEGORIES; i++)
+        if (whole >> i & 1) {
             buf_addf(out, "\\p{%s}", category_names[i]);
             count++;
         }
-    }
     count += write_ranges(rest, out);
     unicode_set_destroy(rest);
     return count;
