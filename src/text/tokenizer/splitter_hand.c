@@ -41,12 +41,18 @@ HAND_INLINE hand_at cased_lower(hand_at at, hand_at end, hand_at *upper_end)
     return p < end && (kind & HAND_LOWER) ? hand_skip(p, end, HAND_LOWER) : both;
 }
 
-/* The word at `at` where `letter` says it begins there, else behind the one character that ends at `behind`. NULL where
- * there is none. */
+/* The word at `at` where `kind` says it begins there, else behind the one character that ends at `behind`. NULL where
+ * there is none. In ASCII no letter is of both cases. */
 HAND_INLINE hand_at word_cased(hand_at at, hand_at behind, hand_at end, unsigned kind)
 {
-    hand_at upper_end, start = kind & HAND_LETTER ? at : behind;
-    hand_at found = cased_lower(start, end, &upper_end);
+    hand_at start = kind & HAND_LETTER ? at : behind, upper_end = start;
+    while (upper_end < end && (unsigned char)(*upper_end - 'A') < 26)
+        upper_end++;
+    hand_at found = hand_skip_letters(upper_end, end, 0);
+    if (found < end && *found >= 0x80)
+        found = cased_lower(start, end, &upper_end);
+    else if (found == upper_end)
+        found = NULL;
     if (found)
         return found;
     if (kind & HAND_MARK)

@@ -7,6 +7,9 @@
 #define FATHOM_TEXT_TOKENIZER_SPLITTER_HAND_H
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "text/tokenizer/splitter_internal.h"
 #include "text/tokenizer/unicode_class.h"
@@ -98,24 +101,34 @@ HAND_INLINE bool hand_is_ascii_letter(unsigned char c)
     return (unsigned char)((c | 0x20) - 'a') < 26;
 }
 
-/* Behind the ASCII letters: eight bytes at once, the high bit of each telling a letter. */
-HAND_INLINE hand_at hand_skip_ascii_letters(hand_at at, hand_at end)
+/* Which of the sixteen bytes at `at` are no ASCII letters, or with `fold` 0 no small ones: bit 0 is the first. */
+#if defined(__SSE2__)
+HAND_INLINE unsigned hand_no_letters(hand_at at, char fold)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones * 0x80;
-    while (end - at >= 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        uint64_t folded = (word | ones * 0x20) & ~high;
-        uint64_t letters = (folded + ones * (0x80 - 'a')) & ~(folded + ones * (0x7F - 'z')) & ~word & high;
-        if (letters != high)
-            return at + (__builtin_ctzll(letters ^ high) >> 3);
-        at += 8;
+    __m128i bytes = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)at), _mm_set1_epi8(fold));
+    __m128i shifted = _mm_sub_epi8(bytes, _mm_set1_epi8((char)('a' + 128)));
+    return (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(shifted, _mm_set1_epi8(-128 + 26))) ^ 0xFFFF;
+}
+#endif
+
+/* Behind the ASCII letters, or with `fold` 0 (else 0x20) behind the small ones. */
+HAND_INLINE hand_at hand_skip_letters(hand_at at, hand_at end, unsigned char fold)
+{
+#if defined(__SSE2__)
+    for (; end - at >= 16; at += 16) {
+        unsigned others = hand_no_letters(at, (char)fold);
+        if (others)
+            return at + __builtin_ctz(others);
     }
 #endif
-    while (at < end && hand_is_ascii_letter(*at))
+    while (at < end && (unsigned char)((*at | fold) - 'a') < 26)
         at++;
     return at;
+}
+
+HAND_INLINE hand_at hand_skip_ascii_letters(hand_at at, hand_at end)
+{
+    return hand_skip_letters(at, end, 0x20);
 }
 
 /* Behind what (?i:'s|'t|'re|'ve|'m|'ll|'d) matches at `at`, NULL where it does not. Without `any_case` lower case
