@@ -9,6 +9,7 @@ import unittest
 
 import flow
 
+QWEN3 = pathlib.Path(os.environ["FATHOM_SOURCE"], "build/components/tokenizers/qwen3")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MERGES = ["h e", "l l", "he ll", "hell o", "Ġ w", "o r", "Ġw or", "l d", "Ġwor ld", "Ġ Ġ"]
 
@@ -395,6 +396,28 @@ class Doctor(TokensTest):
         check = self.checks("--base-url", url)["tokenizer"]
         self.assertEqual(check["status"], "note")
         self.assertIn("--tokenizer", check["remedy"])
+
+
+@unittest.skipUnless(QWEN3.exists(), "scripts/tokenizers has not fetched Qwen3's")
+class RealModel(TokensTest):
+    def test_the_template_in_the_files_is_recognized(self):
+        done = self.tokens("--tokenizer", str(QWEN3), "--chat", "--json", stdin=json.dumps(CHAT), named=False)
+        line = json.loads(done.stdout)
+        self.assertEqual((line["template"], line["messages"]), ("qwen3", 2))
+        done = self.tokens("--tokenizer", str(QWEN3), "--chat", "--render", stdin=json.dumps(CHAT), named=False)
+        self.assertEqual(done.stdout, CHATML)
+        url, _ = self.stub({"replies": [{"text": "ok"}]})
+        done = self.run_fathom("doctor", "--json", "--no-config", "--tools", "none", "--base-url", url, "--tokenizer", str(QWEN3))
+        check = next(check for check in json.loads(done.stdout)["checks"] if check["name"] == "chat template")
+        self.assertEqual((check["status"], check["text"]), ("ok", "qwen3, which the tokenizer's files hold"))
+
+    def test_earlier_thought_counts_as_the_template_has_it(self):
+        chat = [CHAT[1], {"role": "assistant", "content": "<think>\nlong thought\n</think>\n\nhello"}, CHAT[1]]
+        field = [CHAT[1], {"role": "assistant", "reasoning_content": "long thought", "content": "hello"}, CHAT[1]]
+        texts = [self.tokens("--tokenizer", str(QWEN3), "--chat", "--render", stdin=json.dumps(messages), named=False).stdout
+                 for messages in (chat, field)]
+        self.assertNotIn("long thought", texts[0])
+        self.assertEqual(texts[0], texts[1])
 
 
 class Ask(TokensTest):
