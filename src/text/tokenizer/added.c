@@ -151,23 +151,36 @@ static const struct added_record *next_wanted(const struct added_tokens *added, 
     return NULL;
 }
 
+/* Where a token that takes along the white space behind it ends: before a token that begins inside that space. One that
+ * lies in it whole and would take space before it finds nothing left, and is lost. */
+static size_t end_of_space(const struct added_tokens *added, const struct matcher *matcher, struct str text, size_t at,
+                           bool plain)
+{
+    size_t end = skip_space(text, at);
+    struct added_match next = {.from = at, .to = at};
+    for (const struct added_record *record; next.to < end; next.from = next.to) {
+        record = next_wanted(added, matcher, text, &next, end, plain);
+        if (!record)
+            return end;
+        if (!(record->flags & ADDED_LSTRIP) || next.to > end)
+            return next.from;
+    }
+    return end;
+}
+
 bool added_tokens_next(const struct added_tokens *added, struct str text, size_t at, bool normalized, bool plain,
                        struct added_match *match)
 {
     const struct matcher *matcher = &added->matchers[normalized];
-    struct added_match found = {.from = at}, next;
+    struct added_match found = {.from = at};
     const struct added_record *record = next_wanted(added, matcher, text, &found, text.len, plain);
     if (!record)
         return false;
     found.id = record->id;
     if (record->flags & ADDED_LSTRIP)
         found.from = skip_space_back(text, found.from, at);
-    if (record->flags & ADDED_RSTRIP) {
-        /* White space behind it goes with it, up to a token that begins inside that space. */
-        size_t end = skip_space(text, found.to);
-        next.from = found.to;
-        found.to = next_wanted(added, matcher, text, &next, end, plain) ? next.from : end;
-    }
+    if (record->flags & ADDED_RSTRIP)
+        found.to = end_of_space(added, matcher, text, found.to, plain);
     *match = found;
     return true;
 }

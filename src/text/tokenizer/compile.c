@@ -90,9 +90,23 @@ static void put(struct token_texts *texts, uint32_t id, struct str text)
     texts->taken[id] = true;
 }
 
+/* A token that is looked for in normalized text is decoded to its own text normalized. */
+static struct str added_content(struct tokenizer_spec *spec, const struct steps *steps, const struct added_token *token,
+                                struct buf *scratch)
+{
+    if (!token->normalized || !steps)
+        return token->content;
+    return tokenizer_spec_text(spec, steps_normalize(steps, token->content, scratch));
+}
+
 static void collect(struct token_texts *texts, struct tokenizer_spec *spec)
 {
     const struct model_spec *model = &spec->model;
+    struct steps *steps;
+    struct buf scratch;
+    if (steps_from_spec(spec, &steps, NULL) != STATUS_OK)
+        steps = NULL; /* steps_compile says what is wrong */
+    buf_init(&scratch, BUF_UNBOUNDED);
     raise_count(texts, model->tokens, model->n_tokens);
     raise_count(texts, model->unreached, model->n_unreached);
     for (size_t i = 0; i < spec->n_added; i++)
@@ -105,13 +119,15 @@ static void collect(struct token_texts *texts, struct tokenizer_spec *spec)
     for (size_t i = 0; i < model->n_unreached; i++)
         put(texts, model->unreached[i].id, model->unreached[i].text);
     for (size_t i = 0; i < spec->n_added; i++) {
-        struct str content = spec->added[i].content;
+        struct str content = added_content(spec, steps, &spec->added[i], &scratch);
         char *bytes = mem_alloc(content.len);
         size_t length = model->byte_level ? read_stand_ins(content, bytes) : SIZE_MAX;
         put(texts, spec->added[i].id,
             length == SIZE_MAX ? content : tokenizer_spec_text(spec, str_make(bytes, length)));
         free(bytes);
     }
+    buf_finish(&scratch);
+    steps_destroy(steps);
 }
 
 static enum status write_texts(struct tokenizer_spec *spec, struct image_writer *image, uint32_t *count,
