@@ -9,8 +9,9 @@
 #include "protocol/transcript.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* template_variant gives no more. */
-#define VARIANTS 4
+/* What template_variant gives, with and without thought in a field of its own. */
+#define VARIANTS              8
+#define THOUGHT_FIELD_VARIANT 4
 
 #define UNKNOWN (-1)
 
@@ -120,9 +121,7 @@ void prompt_count_set_thought_field(struct prompt_count *count, bool thought_fie
     if (count->options.rendering.thought_field == thought_field)
         return;
     count->options.rendering.thought_field = thought_field;
-    for (size_t i = 0; i < count->n_messages; i++)
-        forget(&count->messages[i]);
-    forget_end(count);
+    count->total = UNKNOWN;
 }
 
 /* ---- one part ---- */
@@ -173,9 +172,17 @@ static void measure(struct prompt_count *count, const struct template_context *c
     form->tail = count_slice(count, form->last, length);
 }
 
+static unsigned variant_of(const struct prompt_count *count, const struct template_context *context, size_t index)
+{
+    unsigned variant = template_variant(context, index);
+    bool is_reply =
+        index > 0 && index <= count->view.count && count->view.messages[index - 1].role == MESSAGE_ASSISTANT;
+    return is_reply && count->options.rendering.thought_field ? variant + THOUGHT_FIELD_VARIANT : variant;
+}
+
 static struct part_form *form_at(struct prompt_count *count, const struct template_context *context, size_t index)
 {
-    struct part_form *form = &part_at(count, index)->forms[template_variant(context, index)];
+    struct part_form *form = &part_at(count, index)->forms[variant_of(count, context, index)];
     if (!form->measured)
         measure(count, context, index, form);
     return form;
@@ -235,7 +242,7 @@ static int64_t add_up(struct prompt_count *count)
         struct part_form *form = form_at(count, &context, i);
         bool open = form->first == form->length;
         if (form->first > 0)
-            run_add(&run, i, template_variant(&context, i));
+            run_add(&run, i, variant_of(count, &context, i));
         if (open)
             continue;
         if (i > 0 || form->first > 0)

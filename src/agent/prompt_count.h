@@ -45,7 +45,7 @@ int64_t prompt_count_total(struct prompt_count *count);
 /* The same if the last message had the plain text `text`. */
 int64_t prompt_count_with_last(struct prompt_count *count, struct str text);
 
-/* Whether earlier thought is sent in a field of its own (struct template_options); everything is counted anew. */
+/* Whether earlier thought is sent in a field of its own (struct template_options). Counts of both ways are kept. */
 void prompt_count_set_thought_field(struct prompt_count *count, bool thought_field);
 bool prompt_count_thought_field(const struct prompt_count *count);
 
