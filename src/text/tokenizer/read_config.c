@@ -24,8 +24,6 @@
 #include "core/mem.h"
 #include "text/tokenizer/text_map.h"
 
-#define MAX_DECODER_TOKENS ((size_t)1 << 20)
-
 /* A role's token is a string or an AddedToken. */
 static struct str role_content(const json_t *value)
 {
@@ -62,8 +60,8 @@ static enum status read_decoder_tokens(struct tokenizer_spec *spec, const struct
     enum status status = STATUS_OK;
     const char *key;
     json_t *value;
-    if (count > MAX_DECODER_TOKENS)
-        return read_fail(error, STATUS_TOO_BIG, part->place, "more than %zu tokens", MAX_DECODER_TOKENS);
+    if (count > SPEC_MAX_ADDED)
+        return read_fail(error, STATUS_TOO_BIG, part->place, "more than %u tokens", SPEC_MAX_ADDED);
     struct decoder_entry *entries = mem_calloc(count, sizeof *entries);
     json_object_foreach ((json_t *)(uintptr_t)part->value, key, value) {
         entries[i].key = key;

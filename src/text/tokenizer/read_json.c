@@ -4,6 +4,9 @@
  * training, and a count is that of the text as it is. */
 #include "text/tokenizer/read_internal.h"
 
+/* Of Gemma 3's 33 MB, the largest part of which is vocabulary and merges, one is left; a large charsmap is half one. */
+#define MAX_REST_BYTES ((size_t)64 << 20)
+
 enum status read_added_token(const struct read_part *part, bool strict, struct added_token *out, struct error *error)
 {
     struct added_token token = {0};
@@ -84,6 +87,9 @@ static enum status read_whole(struct tokenizer_spec *spec, const json_t *value, 
 static enum status parse_rest(struct str json, struct read_cut *cut, json_t **value, struct error *error)
 {
     read_cut_model(json, cut);
+    if (cut->rest.len > MAX_REST_BYTES)
+        return error_set(error, STATUS_TOO_BIG, "more than %zu MiB beside the vocabulary and the merges",
+                         MAX_REST_BYTES >> 20);
     enum status status = read_check_size(buf_str(&cut->rest), error);
     if (status != STATUS_OK || json_parse(buf_str(&cut->rest), value, NULL) == STATUS_OK)
         return status;

@@ -133,8 +133,8 @@ enum status tokenizer_spec_add_token(struct tokenizer_spec *spec, struct added_t
         return STATUS_OK;
     int64_t known = tokenizer_spec_find(spec, token.content);
     token.id = known >= 0 ? (uint32_t)known : next_id(spec);
-    if (token.id >= SPEC_MAX_ID)
-        return error_set(error, STATUS_TOO_BIG, "more tokens are added than there are ids");
+    if (token.id >= SPEC_MAX_ID || spec->n_added >= SPEC_MAX_ADDED)
+        return error_set(error, STATUS_TOO_BIG, "more than %u tokens are added", SPEC_MAX_ADDED);
     int64_t at = text_map_find(spec->added_at, token.content);
     if (at >= 0) {
         struct added_token *old = &spec->added[at];

@@ -24,6 +24,9 @@ struct text_pool;
 /* Ids, of the model's and of added tokens, are below this. */
 #define SPEC_MAX_ID ((uint32_t)1 << 24)
 
+/* Speech models add some 70,000 tokens, others a few. */
+#define SPEC_MAX_ADDED ((uint32_t)1 << 17)
+
 /* Either literal text or a regular expression: in Oniguruma's syntax, as tokenizer.json has it, or as tiktoken's
  * fancy-regex reads it, which is not the same (there `{1,3}+` is possessive). */
 struct spec_pattern {
