@@ -19,7 +19,7 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
 
-#define PAIR_BITS  14
+#define PAIR_BITS  16
 #define PAIR_KNOWN (UINT64_C(1) << 63)
 #define PAIR_FITS  (UINT64_C(1) << 62)
 

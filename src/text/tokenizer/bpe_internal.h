@@ -118,7 +118,10 @@ static inline uint64_t bpe_hash_words(uint64_t seed, uint64_t lo, uint64_t hi, s
 static inline uint64_t bpe_load(const char *at, size_t length)
 {
     uint64_t word = 0;
-    memcpy(&word, at, length < 8 ? length : 8);
+    if (length >= 8)
+        memcpy(&word, at, 8);
+    else
+        memcpy(&word, at, length);
     return le64toh(word);
 }
 
