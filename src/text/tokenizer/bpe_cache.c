@@ -1,6 +1,6 @@
 #include <stdatomic.h>
+#include <sys/mman.h>
 
-#include "core/mem.h"
 #include "text/tokenizer/bpe_internal.h"
 
 /* Each entry is guarded by a sequence number that is odd while it is written. A reader that finds it changed takes the
@@ -24,26 +24,23 @@ _Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
 #define PAIR_FITS  (UINT64_C(1) << 62)
 
 struct bpe_cache {
+    struct entry entries[1u << ENTRY_BITS];
     _Atomic uint64_t pairs[1u << PAIR_BITS]; /* each a pair with the two bits above it; 0: empty */
-    struct entry *entries;                   /* in `allocation`, at a multiple of 64 bytes */
-    void *allocation;
 };
 
+/* Mapped, so that no page of it is there before something is remembered in it. */
 struct bpe_cache *bpe_cache_create(void)
 {
-    struct bpe_cache *cache = mem_zalloc(sizeof *cache);
-    cache->allocation = mem_calloc((1u << ENTRY_BITS) + 1, sizeof(struct entry));
-    uintptr_t at = ((uintptr_t)cache->allocation + 63) & ~(uintptr_t)63;
-    cache->entries = (struct entry *)at;
+    void *cache = mmap(NULL, sizeof(struct bpe_cache), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (cache == MAP_FAILED)
+        abort(); /* out of memory, as in core/mem.h */
     return cache;
 }
 
 void bpe_cache_destroy(struct bpe_cache *cache)
 {
-    if (cache == NULL)
-        return;
-    free(cache->allocation);
-    free(cache);
+    if (cache != NULL)
+        munmap(cache, sizeof *cache);
 }
 
 /* A piece is in one of two neighbours. */
