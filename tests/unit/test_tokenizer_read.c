@@ -259,9 +259,7 @@ static void config__adds_what_is_missing(void **state)
         assert_int_equal(spec.added[i].id, 4 + i);
     }
     assert_true(spec.added[3].special && !spec.added[3].normalized && spec.added[2].normalized);
-    assert_int_equal(spec.before.count, 1);
-    assert_int_equal(spec.before.ids[0], 7);
-    assert_int_equal(spec.after.ids[0], 4);
+    assert_int_equal(spec.before.count + spec.after.count, 0);
     assert_str(spec.chat_template, "yes");
     free(config);
     tokenizer_spec_finish(&spec);

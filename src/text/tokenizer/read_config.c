@@ -6,8 +6,8 @@
  * - Then the tokens that have a role (bos_token and so on) and those in additional_special_tokens or
  *   extra_special_tokens are added as special ones. Those that were added before keep their marks when they are
  *   written as plain strings, since "added" means "not there yet".
- * - Where add_bos_token or add_eos_token is said, for whatever class, the post-processor gives way to one that puts
- *   exactly those around a text. Where neither is said, tokenizer.json's stays.
+ * - add_bos_token and add_eos_token do nothing: where there is a tokenizer.json, its post-processor says what stands
+ *   around a text. (Before version 5 some classes, LlamaTokenizerFast among them, went by these.)
  * - add_prefix_space changes a pre-tokenizer that is ByteLevel and nothing else, as the classes of GPT-2's kind do.
  * - split_special_tokens makes text of special tokens: refused.
  * - "legacy", "use_fast", "clean_up_tokenization_spaces", "sp_model_kwargs" and the like are about slow tokenizers,
@@ -122,27 +122,7 @@ static enum status add_roles(struct tokenizer_spec *spec, const struct read_part
     return status;
 }
 
-/* ---- what is put around a text ---- */
-
-static void set_frame(struct tokenizer_spec *spec, struct token_ids *frame, const struct read_part *whole,
-                      const char *wanted, const char *role)
-{
-    struct str content = role_content(json_object_get(whole->value, role));
-    int64_t id = content.len ? tokenizer_spec_find(spec, content) : -1;
-    frame->count = 0;
-    if (!json_is_true(json_object_get(whole->value, wanted)) || id < 0)
-        return;
-    frame->ids = mem_grow(frame->ids, 0, &frame->capacity, sizeof frame->ids[0]);
-    frame->ids[frame->count++] = (uint32_t)id;
-}
-
-static void read_frame(struct tokenizer_spec *spec, const struct read_part *whole)
-{
-    if (!json_object_get(whole->value, "add_bos_token") && !json_object_get(whole->value, "add_eos_token"))
-        return;
-    set_frame(spec, &spec->before, whole, "add_bos_token", "bos_token");
-    set_frame(spec, &spec->after, whole, "add_eos_token", "eos_token");
-}
+/* ---- the rest ---- */
 
 static void read_prefix_space(struct tokenizer_spec *spec, const struct read_part *whole)
 {
@@ -177,11 +157,7 @@ static enum status apply(struct tokenizer_spec *spec, const struct read_part *wh
                          "true is not supported; take it out, and special tokens are read as such");
     read_prefix_space(spec, whole);
     enum status status = read_decoder_tokens(spec, &tokens, error);
-    if (status == STATUS_OK)
-        status = add_roles(spec, whole, error);
-    if (status == STATUS_OK)
-        read_frame(spec, whole);
-    return status;
+    return status == STATUS_OK ? add_roles(spec, whole, error) : status;
 }
 
 enum status tokenizer_read_config(struct tokenizer_spec *spec, struct str json, struct error *error)
