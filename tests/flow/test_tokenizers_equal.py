@@ -46,7 +46,7 @@ class Equal(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="fathom-tokenizers-") as folder:
             code, output = self.run_python("make_tokenizers.py", folder)
             self.assertEqual(code, 0, output)
-            code, output = self.run_python("compare_tokenizers.py", "--scale", "0", BUILD / "tests/tokenize",
+            code, output = self.run_python("compare_tokenizers.py", "--scale", "0.2", BUILD / "tests/tokenize",
                                            *sorted(pathlib.Path(folder).glob("*.json")))
             self.assertEqual(code, 0, output)
             self.assertNotIn("Sanitizer", output)

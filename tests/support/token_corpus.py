@@ -14,11 +14,11 @@ SHARED = SOURCE.parent / "shared" / "data"
 
 LANGUAGES = {
     "English": "The lighthouse was built in 1857, didn't you know? It's 31.5 metres high; the keepers' house (now a museum) "
-               "opened at 9 a.m. \"They'll restore it,\" she said, \"and we've got $1,250,000 for that.\" I'd've gone there.",
+    "opened at 9 a.m. \"They'll restore it,\" she said, \"and we've got $1,250,000 for that.\" I'd've gone there.",
     "German": "Der Leuchtturm wurde 1857 gebaut; er ist 31,5 Meter hoch. Größere Schiffe fuhren weiter südlich, "
-              "über die Straße von Dänemark. „Schön“, sagte Äbtissin Ölga, Übergröße: 3.000 €.",
+    "über die Straße von Dänemark. „Schön“, sagte Äbtissin Ölga, Übergröße: 3.000 €.",
     "French": "Le phare fut construit en 1857 : l'été, on y va à pied. C'est là qu'habitait le gardien, où l'œuvre fût "
-              "achevée… « Peut-être », dit-elle, aujourd'hui même.",
+    "achevée… « Peut-être », dit-elle, aujourd'hui même.",
     "Turkish": "İstanbul'daki deniz feneri 1857'de yapıldı; ışığı ILIK gecelerde görülürdü. Çığ, şair, ağaç, ĞÜŞİÖÇ.",
     "Vietnamese": "Ngọn hải đăng được xây năm 1857, cao ba mươi mốt mét rưỡi; người gác đèn ở đấy đã lâu lắm rồi.",
     "Russian": "Маяк построен в 1857 году, его высота — 31,5 метра. «Ещё бы!» — сказал смотритель, съёмка объявлена.",
@@ -44,15 +44,23 @@ LANGUAGES = {
     "Mathematics": "∀ε>0 ∃δ>0: |x−a|<δ ⇒ |f(x)−L|<ε; ∑ₙ₌₁^∞ 1/n² = π²⁄6 ≈ 1.645; 𝔸𝕓𝒄𝖉 ½ ⅔ Ⅳ ⅻ ② ⑽ ㈣ ㊿ ㎏ ﬁ ﬃ Å Ω K.",
 }
 
-EMOJI = ("👩‍👩‍👧‍👦 👨🏽‍🚀 🏳️‍🌈 🏴‍☠️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪🇫🇷🇯🇵🇺 1️⃣ #️⃣ *⃣ ❤️‍🔥 ☺︎ ☺️ 🤷🏿‍♀️ 👍🏻👍🏼👍🏽👍🏾👍🏿 🧑‍🤝‍🧑 🫠🫡🫨🪿🫩🫆 ™️ ©️ 🅰️ ㊗️ 🀄 ⏏️ 👁️‍🗨️").split(" ")
-SPACES = list(" \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2000\u2003\u200a\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\u2060")
+EMOJI = ("👩‍👩‍👧‍👦 👨🏽‍🚀 🏳️‍🌈 🏴‍☠️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪🇫🇷🇯🇵🇺 1️⃣ #️⃣ *⃣ ❤️‍🔥 ☺︎ ☺️ 🤷🏿‍♀️ 👍🏻👍🏼👍🏽👍🏾👍🏿 🧑‍🤝‍🧑 🫠🫡🫨🪿🫩🫆 ™️ ©️ 🅰️ ㊗️ 🀄 ⏏️ 👁️‍🗨️"
+         ).split(" ")
+SPACES = list(
+    " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2000\u2003\u200a\u200b\u2028\u2029\u202f\u205f\u3000\ufeff\u2060")
 QUOTES = ["'", "'", "'", "\u2019", "`", "\u02bc", "''", "\""]
-ENDINGS = ["s", "t", "re", "ve", "m", "ll", "d", "S", "T", "RE", "Re", "rE", "VE", "vE", "M", "LL", "lL", "D", "\u017f", "\u017fe", "\u1e9b",
-           "r", "l", "v", "se", "tt", "rex", "\u212a", "\u0130", "\u0131"]
-CODE_LIKE = ["if (a[i] != b[j]) {\n\t\treturn -1;\n\t}\n", "def f(x: int = 0x1F) -> str:\n    return f\"{x!r}\"\n\n\n", "#!/bin/sh\nset -eu\n",
-             "SELECT * FROM t WHERE id=1 -- x\r\n", "<div class=\"a b\"><p>&nbsp;x</p>\n</div>\r\n\r\n", "{\"a\": [1, 2.5e-3, null], \"b\":\"\\u00e9\\n\"}",
-             "https://example.org/a/b_c?d=1&e=%20#f", "std::vector<int>::iterator it;", "x = {**a, 'b': [c for c in d]}  # ok\n", "/usr/share//doc/../x\\y\\z",
-             "CamelCaseHTTPServer snake_case_name kebab-case-name SCREAMING_CASE", "1234567890123 3.14159 1,000,000 0xDEADBEEF 1e10 ١٢٣٤ 12345६७८"]
+ENDINGS = [
+    "s", "t", "re", "ve", "m", "ll", "d", "S", "T", "RE", "Re", "rE", "VE", "vE", "M", "LL", "lL", "D", "\u017f", "\u017fe",
+    "\u1e9b", "r", "l", "v", "se", "tt", "rex", "\u212a", "\u0130", "\u0131"
+]
+CODE_LIKE = [
+    "if (a[i] != b[j]) {\n\t\treturn -1;\n\t}\n", "def f(x: int = 0x1F) -> str:\n    return f\"{x!r}\"\n\n\n",
+    "#!/bin/sh\nset -eu\n", "SELECT * FROM t WHERE id=1 -- x\r\n", "<div class=\"a b\"><p>&nbsp;x</p>\n</div>\r\n\r\n",
+    "{\"a\": [1, 2.5e-3, null], \"b\":\"\\u00e9\\n\"}", "https://example.org/a/b_c?d=1&e=%20#f",
+    "std::vector<int>::iterator it;", "x = {**a, 'b': [c for c in d]}  # ok\n", "/usr/share//doc/../x\\y\\z",
+    "CamelCaseHTTPServer snake_case_name kebab-case-name SCREAMING_CASE",
+    "1234567890123 3.14159 1,000,000 0xDEADBEEF 1e10 ١٢٣٤ 12345६७८"
+]
 
 
 def by_category():
@@ -87,8 +95,10 @@ def emoji(source, count):
 
 
 def code(source, count):
-    files = [path for place in ("src", "tests", "docs", "prompts") for path in sorted(SOURCE.glob(f"{place}/**/*"))
-             if path.suffix in (".c", ".h", ".py", ".md", ".txt", ".yaml", ".sql", ".sh")]
+    files = [
+        path for place in ("src", "tests", "docs", "prompts") for path in sorted(SOURCE.glob(f"{place}/**/*"))
+        if path.suffix in (".c", ".h", ".py", ".md", ".txt", ".yaml", ".sql", ".sh")
+    ]
     for path in source.sample(files, min(len(files), count // 20)):
         yield path.read_text(encoding="utf-8", errors="replace")[:6000]
     for _ in range(count):
@@ -98,10 +108,12 @@ def code(source, count):
 def random_unicode(source, count):
     groups = by_category()
     everything = [c for group in groups.values() for c in group]
-    newest = [c for lo, hi in ((0x1E4D0, 0x1E4F9), (0x16D40, 0x16D79), (0x10D40, 0x10D8F), (0x1C80, 0x1C8A), (0xA7C0, 0xA7DC), (0x31350, 0x323AF),
-                               (0x2EBF0, 0x2EE5D), (0x1FA70, 0x1FAF8), (0x11F00, 0x11F59), (0x10EC2, 0x10EFF), (0x1E5D0, 0x1E5FF), (0x105C0, 0x105F3),
-                               (0x113D0, 0x113E2), (0x16100, 0x16139), (0x11BC0, 0x11BF9), (0x1CC00, 0x1CCF9), (0x0870, 0x08FF), (0x0C5C, 0x0C5E))
-              for c in map(chr, range(lo, hi + 1))]
+    newest = [
+        c for lo, hi in ((0x1E4D0, 0x1E4F9), (0x16D40, 0x16D79), (0x10D40, 0x10D8F), (0x1C80, 0x1C8A), (0xA7C0, 0xA7DC),
+                         (0x31350, 0x323AF), (0x2EBF0, 0x2EE5D), (0x1FA70, 0x1FAF8), (0x11F00, 0x11F59), (0x10EC2, 0x10EFF),
+                         (0x1E5D0, 0x1E5FF), (0x105C0, 0x105F3), (0x113D0, 0x113E2), (0x16100, 0x16139), (0x11BC0, 0x11BF9),
+                         (0x1CC00, 0x1CCF9), (0x0870, 0x08FF), (0x0C5C, 0x0C5E)) for c in map(chr, range(lo, hi + 1))
+    ]
     for n in range(count):
         if n % 4 == 0:
             yield "".join(several(source, everything, 1, 60))
@@ -121,10 +133,15 @@ def random_unicode(source, count):
 def marks(source, count):
     groups = by_category()
     combining = groups["Mn"] + groups["Mc"] + groups["Me"]
-    composing = [c for code in range(0x110000) if not 0xD800 <= code < 0xE000
-                 for c in [chr(code)] if unicodedata.normalize("NFKD", c) != c]
-    jamo = [chr(c) for c in range(0x1100, 0x1200)] + [chr(c) for c in range(0xA960, 0xA980)] + [chr(c) for c in range(0xD7B0, 0xD800)]
-    common = [chr(c) for c in range(0x300, 0x370)] + [chr(c) for c in range(0x591, 0x5C8)] + ["\u0e31", "\u0e34", "\u3099", "\u309a", "\u093c", "\u05bc"]
+    composing = [
+        c for code in range(0x110000) if not 0xD800 <= code < 0xE000 for c in [chr(code)]
+        if unicodedata.normalize("NFKD", c) != c
+    ]
+    jamo = [chr(c)
+            for c in range(0x1100, 0x1200)] + [chr(c)
+                                               for c in range(0xA960, 0xA980)] + [chr(c) for c in range(0xD7B0, 0xD800)]
+    common = [chr(c) for c in range(0x300, 0x370)] + [chr(c) for c in range(0x591, 0x5C8)
+                                                      ] + ["\u0e31", "\u0e34", "\u3099", "\u309a", "\u093c", "\u05bc"]
     for n in range(count):
         out = []
         for _ in range(source.randint(1, 12)):
@@ -153,8 +170,9 @@ def whitespace(source, count):
 
 def contractions(source, count):
     for _ in range(count):
-        yield "".join(source.choice(["I", "we", "", " ", "1", "中", "É", ".", "\n", "ſ", "x\u0301"]) + source.choice(QUOTES) + source.choice(ENDINGS) +
-                      source.choice(["", " ", "a", "'", "Z", "1"]) for _ in range(source.randint(1, 12)))
+        yield "".join(
+            source.choice(["I", "we", "", " ", "1", "中", "É", ".", "\n", "ſ", "x\u0301"]) + source.choice(QUOTES) +
+            source.choice(ENDINGS) + source.choice(["", " ", "a", "'", "Z", "1"]) for _ in range(source.randint(1, 12)))
 
 
 def digits(source, count):
@@ -162,12 +180,16 @@ def digits(source, count):
     for _ in range(count):
         one = groups[source.choice(("Nd", "Nd", "Nl", "No"))]
         some = several(source, one, 1, 12) + list("0123456789")
-        yield "".join("".join(several(source, some, 1, 9)) + source.choice(["", " ", ",", ".", "a", "年", "\n", "-"]) for _ in range(source.randint(1, 8)))
+        yield "".join("".join(several(source, some, 1, 9)) + source.choice(["", " ", ",", ".", "a", "年", "\n", "-"])
+                      for _ in range(source.randint(1, 8)))
 
 
 def small_alphabets(source, count):
     """Where the alternatives of a pattern meet, nearly exhaustively."""
-    alphabets = ["a '\n", "aA's", "Aa1 .", " \n\r\tx", "中a。 ", "é\u0301eE'", "/.\n\r ", "_-aB1", "\u01c5aA\u02b0", "ªa1²\u0660", "\U0001f600\u200da ", "'’sSſ"]
+    alphabets = [
+        "a '\n", "aA's", "Aa1 .", " \n\r\tx", "中a。 ", "é\u0301eE'", "/.\n\r ", "_-aB1", "\u01c5aA\u02b0", "ªa1²\u0660",
+        "\U0001f600\u200da ", "'’sSſ"
+    ]
     for _ in range(count):
         alphabet = source.choice(alphabets)
         if source.random() < 0.3:
@@ -177,8 +199,11 @@ def small_alphabets(source, count):
 
 def runs(source, count, longest=3000):
     data = base64.b64encode(source.randbytes(3 * longest)).decode()
-    units = ["a", "A", " ", "\n", "\t", "=", "-", ".", "0", "1", "中", "é", "\u0301", "👍", "\r\n", " a", "ab", "abc", "aA", "'s", "\u3000", "_", "#", "ا", "น้ำ", "\U0001d400",
-             "na", "hello", "Ha", " \n", "!?", "~", "\u200d", "\u0e01", "\x00", "\u2581", "x9"]
+    units = [
+        "a", "A", " ", "\n", "\t", "=", "-", ".", "0", "1", "中", "é", "\u0301", "👍", "\r\n", " a", "ab", "abc", "aA", "'s",
+        "\u3000", "_", "#", "ا", "น้ำ", "\U0001d400", "na", "hello", "Ha", " \n", "!?", "~", "\u200d", "\u0e01", "\x00",
+        "\u2581", "x9"
+    ]
     for unit in units:
         length = source.randint(2, longest)
         yield (unit * (length // len(unit) + 1))[:length]
@@ -193,8 +218,11 @@ def runs(source, count, longest=3000):
 
 def invalid_bytes(source, count):
     """Bytes, not text: no UTF-8."""
-    parts = [b"\x80", b"\xbf", b"\xc0\xaf", b"\xc1", b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xed\xb0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xf5", b"\xff", b"\xfe",
-             b"\xe4\xb8", b"\xf0\x9f\x98", b"\xf0\x9f", b"\xc3", b"\xe4", b"a", b" ", b"\n", "中".encode(), "😀".encode(), "é".encode(), b"\xef\xbb\xbf", b"\xef\xbf\xbd", b"\xef\xbf\xbe"]
+    parts = [
+        b"\x80", b"\xbf", b"\xc0\xaf", b"\xc1", b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xed\xb0\x80", b"\xf0\x80\x80\x80",
+        b"\xf4\x90\x80\x80", b"\xf5", b"\xff", b"\xfe", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xf0\x9f", b"\xc3", b"\xe4", b"a",
+        b" ", b"\n", "中".encode(), "😀".encode(), "é".encode(), b"\xef\xbb\xbf", b"\xef\xbf\xbd", b"\xef\xbf\xbe"
+    ]
     for n in range(count):
         if n % 3 == 0:
             yield source.randbytes(source.randint(1, 60))
@@ -202,15 +230,25 @@ def invalid_bytes(source, count):
             yield b"".join(several(source, parts, 1, 20))
 
 
-MADE = {"languages": (languages, 150), "emoji": (emoji, 60), "code": (code, 200), "Unicode": (random_unicode, 400), "marks": (marks, 200),
-        "white space": (whitespace, 300), "contractions": (contractions, 200), "digits": (digits, 150), "small alphabets": (small_alphabets, 800),
-        "runs": (runs, 60), "invalid": (invalid_bytes, 150)}
+MADE = {
+    "languages": (languages, 150),
+    "emoji": (emoji, 60),
+    "code": (code, 200),
+    "Unicode": (random_unicode, 400),
+    "marks": (marks, 200),
+    "white space": (whitespace, 300),
+    "contractions": (contractions, 200),
+    "digits": (digits, 150),
+    "small alphabets": (small_alphabets, 800),
+    "runs": (runs, 60),
+    "invalid": (invalid_bytes, 150)
+}
 
 
 def made(scale=1, seed=1):
     """(kind, bytes) of all that is made up."""
     for kind, (make, count) in MADE.items():
-        for text in make(random.Random(f"{seed} {kind}"), count * scale):
+        for text in make(random.Random(f"{seed} {kind}"), int(count * scale)):
             yield kind, text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
@@ -224,7 +262,10 @@ def vocabulary_soup(tokens, seed=1, count=300):
 def special_soup(specials, seed=1, count=200):
     """Special tokens (texts), whole, cut and glued to anything."""
     source = random.Random(f"{seed} special")
-    around = ["", "", "", " ", "  ", "\n", "\n\n", "a", "A1", "中", "<", "|>", "<|", "\u0301", "_", "é", "\u3000", "hello world", "'s", "\t", "[", "]", "</", "\u2581"]
+    around = [
+        "", "", "", " ", "  ", "\n", "\n\n", "a", "A1", "中", "<", "|>", "<|", "\u0301", "_", "é", "\u3000", "hello world",
+        "'s", "\t", "[", "]", "</", "\u2581"
+    ]
     for _ in range(count if specials else 0):
         out = []
         for _ in range(source.randint(1, 10)):
