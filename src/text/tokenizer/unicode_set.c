@@ -49,17 +49,21 @@ bool unicode_set_has(const struct unicode_set *set, uint32_t code_point)
     return set->words[code_point / 64] >> (code_point % 64) & 1;
 }
 
+/* The bits of a range that lie in word `i`. */
+static uint64_t word_mask(uint32_t from, uint32_t to, uint32_t i)
+{
+    uint64_t mask = UINT64_MAX;
+    if (i == from / 64)
+        mask <<= from % 64;
+    if (i == to / 64)
+        mask &= UINT64_MAX >> (63 - to % 64);
+    return mask;
+}
+
 void unicode_set_add(struct unicode_set *set, uint32_t from, uint32_t to)
 {
-    for (uint32_t c = from; c <= to;) {
-        if (c % 64 == 0 && to - c >= 63) {
-            set->words[c / 64] = UINT64_MAX;
-            c += 64;
-        } else {
-            set->words[c / 64] |= UINT64_C(1) << (c % 64);
-            c++;
-        }
-    }
+    for (uint32_t i = from / 64; i <= to / 64; i++)
+        set->words[i] |= word_mask(from, to, i);
 }
 
 void unicode_set_add_classes(struct unicode_set *set, uint64_t bits)
@@ -94,12 +98,9 @@ void unicode_set_invert(struct unicode_set *set)
 
 static bool holds_range(const struct unicode_set *set, uint32_t from, uint32_t to)
 {
-    for (uint32_t c = from; c <= to;) {
-        bool word = c % 64 == 0 && to - c >= 63;
-        if (word ? set->words[c / 64] != UINT64_MAX : !unicode_set_has(set, c))
+    for (uint32_t i = from / 64; i <= to / 64; i++)
+        if (word_mask(from, to, i) & ~set->words[i])
             return false;
-        c += word ? 64 : 1;
-    }
     return true;
 }
 
