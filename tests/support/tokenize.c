@@ -46,7 +46,8 @@ static char *compile(const char *path, struct buf *image, struct error *error)
     if (status == STATUS_OK && strstr(path, ".json") && file_read(beside, &config, NULL) != STATUS_OK)
         buf_reset(&config);
     if (status == STATUS_OK) {
-        struct tokenizer_source source = {str_of(basename(name)), buf_str(&main), buf_str(&config)};
+        struct tokenizer_source source = {
+            .name = str_of(basename(name)), .main = buf_str(&main), .config = buf_str(&config)};
         status = tokenizer_compile(&source, image, error);
     }
     char *aligned = NULL;
