@@ -222,6 +222,13 @@ static size_t next_suspect(const struct walk *walk, size_t at, size_t *boundary)
             last = 0;
             continue;
         }
+        /* U+4000 to U+9FFF: nothing but ideographs, and hexagrams. */
+        if ((unsigned)(unsigned char)text.data[at] - 0xE4u < 6 && text.len - at >= 3) {
+            *boundary = at;
+            at += 3;
+            last = 0;
+            continue;
+        }
         size_t len;
         uint8_t id = class_id(character_at(text, at, &len));
         if (!(form_flags[id] & walk->mask)) {

@@ -122,14 +122,22 @@ const struct splitter *steps_splitter(const struct steps *steps)
 
 static struct str replace_byte(char byte, struct str with, struct str text, struct buf *out)
 {
-    struct rewrite rewrite = {.text = text, .out = out};
-    size_t at = str_find_char(text, byte, 0);
-    if (at == STR_NONE)
+    size_t count = 0, first = str_find_char(text, byte, 0);
+    if (first == STR_NONE)
         return text;
-    buf_reserve(out, text.len + text.len / 4 * with.len);
-    for (; at != STR_NONE; at = str_find_char(text, byte, at + 1))
-        rewrite_replace(&rewrite, at, at + 1, with);
-    return rewrite_end(&rewrite);
+    for (size_t i = first; i < text.len; i++)
+        count += text.data[i] == byte;
+    char *start = buf_reserve(out, text.len - count + count * with.len), *at = start;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] != byte) {
+            *at++ = text.data[i];
+            continue;
+        }
+        for (size_t k = 0; k < with.len; k++)
+            *at++ = with.data[k];
+    }
+    buf_commit(out, (size_t)(at - start));
+    return buf_str(out);
 }
 
 struct str step_replace(const struct step *step, struct str text, struct buf *out)
