@@ -106,7 +106,8 @@ struct tiktoken_known {
     const char *in_name; /* what the file's name has in it, where the ranks alone do not tell; NULL */
     uint32_t n_ranks, highest;
     const char *pattern;
-    bool composed; /* text is brought into normal form C first */
+    bool composed; /* text is brought into normal form C first: as `tokenizers` does it, which knows no marks newer than
+                      Unicode 13, not as the Python at hand would */
     const struct tiktoken_special *special;
     size_t n_special;
     const char *begin; /* the special token that is put before a text, NULL */
