@@ -9,7 +9,8 @@
  *
  * An open tokenizer never changes to its users, and any number of threads may use it at the same time.
  *
- * Text is UTF-8 of less than 4 GiB (more aborts). Every maximal ill-formed part counts as one U+FFFD, as in Python's decode("utf-8", "replace").
+ * Text is UTF-8 of less than 4 GiB (more aborts). Every maximal ill-formed part counts as one U+FFFD, as in Python's
+ * decode("utf-8", "replace").
  */
 #ifndef FATHOM_TEXT_TOKENIZER_TOKENIZER_H
 #define FATHOM_TEXT_TOKENIZER_TOKENIZER_H
