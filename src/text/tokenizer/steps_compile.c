@@ -55,6 +55,19 @@ static void add_decoder(struct writer *writer, const struct decoder_step *step)
     add_record(writer, record, step->pattern, step->text);
 }
 
+/* Whether a replacement is put in front of text only where it begins what was given to be read. Space that was stripped
+ * there makes the rest begin later. */
+static bool strips_before_first(const struct tokenizer_spec *spec)
+{
+    bool strips = false, first = false;
+    for (size_t i = 0; i < spec->n_normalizers; i++)
+        strips |= spec->normalizers[i].kind == NORMALIZER_STRIP && spec->normalizers[i].left;
+    for (size_t i = 0; i < spec->n_pre_tokenizers; i++)
+        first |= spec->pre_tokenizers[i].kind == PRE_TOKENIZER_METASPACE &&
+                 spec->pre_tokenizers[i].prepend == METASPACE_FIRST;
+    return strips && first;
+}
+
 /* An empty pattern matches between all characters in Hugging Face's library. Nobody means that. */
 static enum status check_spec(const struct tokenizer_spec *spec, struct error *error)
 {
@@ -71,6 +84,10 @@ static enum status check_spec(const struct tokenizer_spec *spec, struct error *e
         if (step->kind == PRE_TOKENIZER_BYTE_LEVEL && i + 1 < spec->n_pre_tokenizers)
             return error_set(error, STATUS_UNSUPPORTED, "a pre-tokenizer after ByteLevel is not supported");
     }
+    if (strips_before_first(spec))
+        return error_set(error, STATUS_UNSUPPORTED,
+                         "the normalizer Strip on the left with the pre-tokenizer Metaspace's scheme \"first\" is not "
+                         "supported");
     return STATUS_OK;
 }
 
