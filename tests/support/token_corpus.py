@@ -1,6 +1,7 @@
 """Texts to compare tokenizers on: sentences of many languages, code, pages, recorded runs, and whatever is hard about
 Unicode. Everything is made from a seed, so that a difference can be found again."""
 import base64
+import functools
 import gzip
 import json
 import os
@@ -63,6 +64,7 @@ CODE_LIKE = [
 ]
 
 
+@functools.cache
 def by_category():
     groups = {}
     for code in range(sys.maxunicode + 1):
@@ -245,11 +247,14 @@ MADE = {
 }
 
 
+@functools.cache
 def made(scale=1, seed=1):
     """(kind, bytes) of all that is made up."""
+    out = []
     for kind, (make, count) in MADE.items():
         for text in make(random.Random(f"{seed} {kind}"), int(count * scale)):
-            yield kind, text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+            out.append((kind, text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")))
+    return out
 
 
 def vocabulary_soup(tokens, seed=1, count=300):
@@ -308,10 +313,11 @@ def recorded():
         yield "no text", path.read_bytes()[:100000]
 
 
+@functools.cache
 def sample(budget, seed=1):
     """A random part of what is recorded: `budget` bytes for each kind at most, long texts cut."""
     source = random.Random(f"{seed} sample")
-    kinds = {}
+    kinds, out = {}, []
     for kind, text in recorded():
         kinds.setdefault(kind, []).append(text)
     for kind, texts in kinds.items():
@@ -323,4 +329,5 @@ def sample(budget, seed=1):
             start = source.randrange(max(1, len(text) - 20000))
             part = text[start:start + 20000]
             left -= len(part)
-            yield kind, part
+            out.append((kind, part))
+    return out

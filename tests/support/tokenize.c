@@ -26,7 +26,8 @@ struct request {
 
 static void put(const void *bytes, size_t length)
 {
-    fwrite(bytes, 1, length, stdout);
+    if (length > 0)
+        fwrite(bytes, 1, length, stdout);
 }
 
 static void put_u32(uint32_t value)
