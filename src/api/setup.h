@@ -70,9 +70,9 @@ struct setup {
     struct transcription_client *transcription;    /* NULL where nothing is transcribed */
     enum setup_model_choice model_choice;
     struct token_setup tokens; /* with SETUP_MODEL */
-    struct profile *profile; /* after setup_prepare */
-    bool profile_by_model;   /* chosen by the model's name */
-    struct tool **tools;     /* built-in ones, own ones, after setup_prepare those of MCP servers; changes as they do */
+    struct profile *profile;   /* after setup_prepare */
+    bool profile_by_model;     /* chosen by the model's name */
+    struct tool **tools; /* built-in ones, own ones, after setup_prepare those of MCP servers; changes as they do */
     size_t n_tools;
     struct engine *engine; /* after setup_prepare */
     char config_hash[65];
