@@ -416,6 +416,26 @@ static void splitter__ends_long_matches(void **state)
     splitter_destroy(splitter);
 }
 
+/* What is left is unmatched, in bounded time: no other library has pieces for it. */
+static void splitter__gives_up_where_ways_never_end(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"(?:a+)+$", "(?:a|aa)+$", "(?:(?:a*)*)*!", "(?:a?){30}a{30}!"};
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    for (size_t i = 0; i < 5000; i++)
+        buf_add_char(&text, 'a');
+    buf_add_char(&text, 'b');
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        struct splitter *splitter = create(regex(patterns[i]), SPLITTER_AUTO);
+        struct pieces pieces = split(splitter, buf_str(&text));
+        assert_int_equal(pieces.count, 0);
+        free(pieces.items);
+        splitter_destroy(splitter);
+    }
+    buf_finish(&text);
+}
+
 static void unicode_class__knows_the_editions(void **state)
 {
     (void)state;
@@ -448,6 +468,7 @@ int main(void)
         cmocka_unit_test(splitter__refuses_what_is_too_large),
         cmocka_unit_test(splitter__stays_linear),
         cmocka_unit_test(splitter__ends_long_matches),
+        cmocka_unit_test(splitter__gives_up_where_ways_never_end),
         cmocka_unit_test(unicode_class__knows_the_editions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

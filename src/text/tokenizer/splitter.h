@@ -56,7 +56,8 @@ void split_walk_begin(struct split_walk *walk, const struct splitter *splitter, 
 void split_walk_end(struct split_walk *walk);
 
 /* The next matches, at most SPLITTER_BATCH; 0 at the end. Where the pattern covers all, each begins where the last
- * ended. STATUS in the place of a result is not needed: limits of PCRE2 are raised until the match ends. */
+ * ended. A pattern that needs too many tries, of which the libraries to be matched make an error, matches nothing more
+ * in this text. */
 size_t split_walk_next(struct split_walk *walk, struct split_piece pieces[SPLITTER_BATCH]);
 
 #endif

@@ -1,7 +1,8 @@
 /* Matches one after the other as Oniguruma's users find them: an empty match right behind the last one does not count.
  *
- * Where JIT runs out of its stack, PCRE2's interpreter takes over, with no limits but memory: a text is never left
- * half split. */
+ * Where JIT runs out of its stack, PCRE2's interpreter takes over. Only a pattern that tries ever more ways to match,
+ * as (a+)+$ does, is given up: what is left of the text is then what it does not match. It has no other pieces to be
+ * equal to, since Oniguruma and fancy-regex fail there, after 10 million and 1 million tries. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdlib.h>
@@ -11,6 +12,10 @@
 
 #define JIT_STACK_START (64 * 1024)
 #define JIT_STACK_MOST  (64 * 1024 * 1024)
+
+/* Tries for one match: the greater number of those libraries, and what a long match needs that never goes back. */
+#define TRIES_MOST     10000000u
+#define TRIES_PER_BYTE 32u
 
 struct splitter_regex {
     pcre2_code *code;
@@ -64,14 +69,20 @@ void splitter_regex_destroy(struct splitter_regex *regex)
     free(regex);
 }
 
-static struct regex_walk *walk_create(const struct splitter_regex *regex)
+static uint32_t tries_for(size_t length)
+{
+    uint64_t tries = TRIES_MOST + (uint64_t)length * TRIES_PER_BYTE;
+    return tries < UINT32_MAX ? (uint32_t)tries : UINT32_MAX;
+}
+
+static struct regex_walk *walk_create(const struct splitter_regex *regex, size_t length)
 {
     struct regex_walk *state = mem_zalloc(sizeof *state);
     state->match = pcre2_match_data_create_from_pattern(regex->code, NULL);
     state->context = pcre2_match_context_create(NULL);
     if (!state->match || !state->context)
         abort();
-    pcre2_set_match_limit(state->context, UINT32_MAX);
+    pcre2_set_match_limit(state->context, tries_for(length));
     pcre2_set_depth_limit(state->context, UINT32_MAX);
     pcre2_set_heap_limit(state->context, UINT32_MAX);
     state->last_end = SIZE_MAX;
@@ -122,11 +133,11 @@ size_t splitter_regex_next(struct split_walk *walk, struct split_piece *pieces)
     struct str text = walk->text;
     size_t count = 0;
     if (!walk->state)
-        walk->state = walk_create(regex);
+        walk->state = walk_create(regex, text.len);
     struct regex_walk *state = walk->state;
     while (count < SPLITTER_BATCH && walk->at <= text.len) {
         int found = match_at(regex, state, text, walk->at);
-        if (found < 0 && found != PCRE2_ERROR_NOMATCH)
+        if (found < 0 && found != PCRE2_ERROR_NOMATCH && found != PCRE2_ERROR_MATCHLIMIT)
             abort(); /* out of memory: no other limit is left */
         if (found < 0) {
             walk->at = text.len + 1;
