@@ -11,6 +11,7 @@
 #include "core/buf.h"
 #include "core/mem.h"
 #include "text/tokenizer/added.h"
+#include "text/tokenizer/added_internal.h"
 
 /* What is expected was given by Hugging Face's tokenizers 0.23.3. */
 
@@ -232,6 +233,60 @@ static void added__none(void **state)
     finish(&w);
 }
 
+/* Whether some occurrence of `other` begins before one of `pattern` and ends behind its beginning. */
+static bool reaches_into(struct str other, struct str pattern)
+{
+    for (size_t at = 1; at < other.len; at++) {
+        struct str tail = str_slice(other, at, other.len);
+        if (pattern.len && (str_starts_with(tail, pattern) || str_starts_with(pattern, tail)))
+            return true;
+    }
+    return false;
+}
+
+static void added__finds_overlaps(void **state)
+{
+    (void)state;
+    enum { MOST = 6 };
+    char texts[MOST][8];
+    struct str patterns[MOST];
+    bool found[MOST];
+    uint32_t random = 1;
+    for (int round = 0; round < 20000; round++) {
+        size_t count = 1 + (size_t)round % MOST;
+        for (size_t i = 0; i < count; i++) {
+            patterns[i] = str_make(texts[i], (random = random * 1103515245 + 12345) >> 16 & 7);
+            for (size_t k = 0; k < patterns[i].len; k++)
+                texts[i][k] = (char)('a' + ((random = random * 1103515245 + 12345) >> 16) % 3);
+        }
+        added_find_overlaps(patterns, count, found);
+        for (size_t i = 0; i < count; i++) {
+            bool expected = false;
+            for (size_t k = 0; k < count; k++)
+                expected |= reaches_into(patterns[k], patterns[i]);
+            assert_int_equal(found[i], expected);
+        }
+    }
+}
+
+/* Contents made to overlap, as many as a file may have. */
+static void added__compiles_in_linear_time(void **state)
+{
+    (void)state;
+    struct added_token *tokens = mem_calloc(SPEC_MAX_ADDED, sizeof *tokens);
+    char *text = mem_alloc(SPEC_MAX_ADDED + 64);
+    for (size_t i = 0; i < SPEC_MAX_ADDED + 64; i++)
+        text[i] = "ab"[__builtin_popcountl(i) & 1];
+    for (uint32_t i = 0; i < SPEC_MAX_ADDED; i++)
+        tokens[i] = (struct added_token){.content = str_make(text + i, 1 + i % 64), .id = i};
+    struct world w;
+    make(&w, tokens, SPEC_MAX_ADDED, NULL);
+    assert_false(added_tokens_begin_anew(w.added, str_make(text, 64)));
+    finish(&w);
+    free(tokens);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +299,8 @@ int main(void)
         cmocka_unit_test(added__rstrip_spoils_white_space),
         cmocka_unit_test(added__many),
         cmocka_unit_test(added__none),
+        cmocka_unit_test(added__finds_overlaps),
+        cmocka_unit_test(added__compiles_in_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,12 +32,6 @@ static int compare_by_id(const void *a, const void *b)
     return left->order < right->order ? -1 : 1;
 }
 
-static int compare_by_pattern(const void *a, const void *b)
-{
-    const struct entry *const *left = a, *const *right = b;
-    return str_compare((*left)->pattern, (*right)->pattern);
-}
-
 /* By id; of several with the same id the last. */
 static void collect(const struct tokenizer_spec *spec, struct entries *entries)
 {
@@ -90,53 +84,27 @@ static enum status normalize_patterns(const struct tokenizer_spec *spec, struct 
     return STATUS_OK;
 }
 
-static size_t lower_bound(struct entry *const *sorted, size_t count, struct str text)
-{
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (str_compare(sorted[middle]->pattern, text) < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
-/* Clears ADDED_ANEW in all patterns that `tail`, the end of another, may be the beginning of, or the other way. */
-static void overlap(struct entry **sorted, size_t count, struct str tail)
-{
-    for (size_t len = 1; len < tail.len; len++) {
-        struct str head = str_slice(tail, 0, len);
-        for (size_t i = lower_bound(sorted, count, head); i < count && str_equal(sorted[i]->pattern, head); i++)
-            sorted[i]->flags &= ~(unsigned)ADDED_ANEW;
-    }
-    for (size_t i = lower_bound(sorted, count, tail); i < count && str_starts_with(sorted[i]->pattern, tail); i++)
-        sorted[i]->flags &= ~(unsigned)ADDED_ANEW;
-}
-
 static void find_anew(struct entries *entries)
 {
-    struct entry **sorted = mem_calloc(entries->count + 1, sizeof *sorted);
+    struct str *patterns = mem_calloc(entries->count + 1, sizeof *patterns);
+    bool *overlapped = mem_calloc(entries->count + 1, sizeof *overlapped);
     bool single_word = false, rstrip = false;
     for (size_t i = 0; i < entries->count; i++) {
-        sorted[i] = &entries->items[i];
+        patterns[i] = entries->items[i].pattern;
         single_word |= entries->items[i].token->single_word;
         rstrip |= entries->items[i].token->rstrip;
     }
-    qsort(sorted, entries->count, sizeof *sorted, compare_by_pattern);
+    added_find_overlaps(patterns, entries->count, overlapped);
     for (size_t i = 0; i < entries->count; i++) {
         struct entry *entry = &entries->items[i];
         size_t len;
         uint32_t first = entry->pattern.len ? utf8_decode(entry->pattern, &len) : 0;
         bool touched = (single_word && unicode_is_word(first)) || (rstrip && unicode_is_whitespace(first));
-        if (!(entry->flags & (ADDED_SINGLE_WORD | ADDED_LSTRIP)) && !touched)
+        if (!(entry->flags & (ADDED_SINGLE_WORD | ADDED_LSTRIP)) && !touched && !overlapped[i])
             entry->flags |= ADDED_ANEW;
     }
-    for (size_t i = 0; i < entries->count; i++)
-        for (size_t at = 1; at < entries->items[i].pattern.len; at++)
-            overlap(sorted, entries->count, str_slice(entries->items[i].pattern, at, SIZE_MAX));
-    free(sorted);
+    free(patterns);
+    free(overlapped);
 }
 
 static void add_trie(const struct entries *entries, bool normalized, struct buf *out)

@@ -7,6 +7,7 @@
 #ifndef FATHOM_TEXT_TOKENIZER_ADDED_INTERNAL_H
 #define FATHOM_TEXT_TOKENIZER_ADDED_INTERNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "text/tokenizer/byte_trie.h"
@@ -31,5 +32,9 @@ struct added_record {
     uint32_t flags;
     uint32_t text, text_len;
 };
+
+/* added_overlap.c: which patterns another occurrence of a pattern, of itself too, may reach into from before or lie
+ * around. Empty ones are not. */
+void added_find_overlaps(const struct str *patterns, size_t count, bool *overlapped);
 
 #endif
