@@ -17,7 +17,7 @@
 /* All of protocol/template.h, which the tests compare. */
 #define TEMPLATES                                                                                         \
     "chatml|llama3|mistral|mistral-v3|mistral-tekken|mistral-v7|gemma|plain|qwen1.5|qwen2|qwen2.5|qwen3|" \
-    "qwen3-thinking|qwq|mirothinker|llama3.1|llama2|deepseek|deepseek-r1|deepseek-v3.1|glm4|glm4.5|"      \
+    "qwen3-thinking|qwq|llama3.1|llama3.2|deepseek|deepseek-r1|deepseek-v3.1|glm4|glm4.5|"                \
     "chatglm3|internlm2|phi3|phi4|phi4-mini|kimi-k2|gpt-oss"
 
 static const struct option_spec specs[OPTION_COUNT] = {

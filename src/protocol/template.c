@@ -209,9 +209,6 @@ static void add_chat_reply(const struct template_context *context, size_t index,
         }
         content = parts.rest;
         break;
-    case HISTORY_ALWAYS:
-        add_rewritten(pieces, &parts);
-        return;
     case HISTORY_GLM45:
         add_glm_reply(context, index, &parts, pieces);
         return;

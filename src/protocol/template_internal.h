@@ -23,7 +23,6 @@ enum history_rule {
     HISTORY_STRIPPED, /* behind the last </think>, without newlines in front */
     HISTORY_QWEN3,    /* as before up to the last user message that is no tool's result; behind it written anew as
                          <think>\n…\n</think>\n\n */
-    HISTORY_ALWAYS,   /* written anew everywhere, also where there is none */
     HISTORY_GLM45,    /* <think></think> in its place; content stripped, on a line of its own */
     HISTORY_RULES
 };

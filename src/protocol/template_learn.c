@@ -248,7 +248,6 @@ static bool find_rules(const struct str rendered[TEMPLATE_PROBE_COUNT], struct c
         {HISTORY_STRIPPED, ""},
         {HISTORY_BEHIND_FIRST, ""},
         {HISTORY_QWEN3, ""},
-        {HISTORY_ALWAYS, "<think>\\n\\n</think>\\n\\n"},
         {HISTORY_GLM45, "<think></think>\\n"},
     };
     struct turn *turns = out->turns;

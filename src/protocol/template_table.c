@@ -23,9 +23,13 @@
 #define LLAMA3                                                                                             \
     .bos = W("<|begin_of_text|>"), .generation = W("<|start_header_id|>assistant<|end_header_id|>\\n\\n"), \
     .stops = {"<|eot_id|>", "<|end_of_text|>"}, .message_tokens = 5
-#define LLAMA3_DAY                                                                             \
+#define LLAMA3_DAY(day)                                                                        \
     "<|start_header_id|>system<|end_header_id|>\\n\\nCutting Knowledge Date: December 2023\\n" \
-    "Today Date: " DAY_NAMED "\\n\\n"
+    "Today Date: " day "\\n\\n"
+#define LLAMA3_DAY_TURN(day)                           \
+    {                                                  \
+        W(LLAMA3_DAY(day)), W("<|eot_id|>"), TRIM_BOTH \
+    }
 
 #define DEEPSEEK \
     .bos = W("<｜begin▁of▁sentence｜>"), .stops = {"<｜end▁of▁sentence｜>"}, .message_tokens = 2, .prompt_tokens = 4
@@ -123,25 +127,20 @@ const struct chat_template template_table[] = {
     /* Qwen3-…-Thinking-2507 */
     {.name = "qwen3-thinking", .history = HISTORY_QWEN3, .chat_generation = W("<think>\\n"), CHATML},
     {.name = "qwq", .history = HISTORY_STRIPPED, .chat_generation = W("<think>\\n"), CHATML},
-    {.name = "mirothinker", .history = HISTORY_ALWAYS, CHATML},
-    /* Llama 3.1, 3.2, 3.3 */
+    /* Llama 3.1 and 3.3 always say this day; 3.2 says what day it is */
     {
         .name = "llama3.1",
-        .default_system = W(LLAMA3_DAY "<|eot_id|>"),
-        .turns = {{W(LLAMA3_DAY), W("<|eot_id|>"), TRIM_BOTH}, LLAMA3_TURN("user"), LLAMA3_TURN("assistant")},
+        .default_system = W(LLAMA3_DAY("26 Jul 2024") "<|eot_id|>"),
+        .turns = {LLAMA3_DAY_TURN("26 Jul 2024"), LLAMA3_TURN("user"), LLAMA3_TURN("assistant")},
         .prompt_tokens = 26,
         LLAMA3,
     },
     {
-        .name = "llama2",
-        .bos = W("<s>"),
-        .turns = {{W("<<SYS>>\\n"), W("\\n<</SYS>>\\n\\n"), TRIM_NONE},
-                  {W("[INST] "), W(" [/INST]"), TRIM_BOTH},
-                  {W(" "), W(" </s><s>"), TRIM_BOTH}},
-        .system_place = SYSTEM_IN_FIRST_USER,
-        .stops = {"</s>"},
-        .message_tokens = 9,
-        .prompt_tokens = 1,
+        .name = "llama3.2",
+        .default_system = W(LLAMA3_DAY(DAY_NAMED) "<|eot_id|>"),
+        .turns = {LLAMA3_DAY_TURN(DAY_NAMED), LLAMA3_TURN("user"), LLAMA3_TURN("assistant")},
+        .prompt_tokens = 26,
+        LLAMA3,
     },
     {
         .name = "deepseek",

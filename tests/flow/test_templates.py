@@ -25,7 +25,7 @@ DAY = datetime.date(2026, 3, 1)
 
 # Which named template each model's own is. Those of Llama 3 and 3.1 in these packages are the short one.
 MODELS = {"chatglm3": "chatglm3", "deepseek_v3": "deepseek", "gemma3": "gemma", "gpt4": "chatml", "internlm2": "internlm2",
-          "llama3": "llama3", "llama3_1": "llama3", "llama3_2": "llama3.1", "mistral_nemo": "mistral-tekken",
+          "llama3": "llama3", "llama3_1": "llama3", "llama3_2": "llama3.2", "mistral_nemo": "mistral-tekken",
           "qwen1_5": "qwen1.5", "qwen2_5": "qwen2.5", "qwen3": "qwen3"}
 
 

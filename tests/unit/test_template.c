@@ -138,7 +138,7 @@ static void template__writes_what_chat_servers_make_of_thought(void **state)
          "[gMASK]<sop><|user|>\nQ<|assistant|>\n<think></think>\na1<|user|>\n" RESULT
          "<|assistant|>\n<think></think>\na2<|user|>\nWhy?<|assistant|>\n<think></think>\na3<|user|>\n" RESULT
          "<|assistant|>"},
-        {"llama3.1", true,
+        {"llama3.2", true,
          "<|begin_of_text|>" LLAMA("system") "Cutting Knowledge Date: December 2023\nToday Date: 01 Mar "
                                              "2026\n\n<|eot_id|>" LLAMA("user") "Q<|eot_id|>" LLAMA(
                                                  "assistant") "a1<|eot_id|>" LLAMA("user") RESULT
@@ -168,7 +168,7 @@ static void template__says_its_own_day_where_none_is_given(void **state)
     struct transcript *t = conversation();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct template_options options = {.date = str_of(cases[i].date)};
-        char *prompt = render("llama3.1", t, options, THOUGHT_DROP);
+        char *prompt = render("llama3.2", t, options, THOUGHT_DROP);
         assert_non_null(strstr(prompt, cases[i].expected));
         free(prompt);
     }

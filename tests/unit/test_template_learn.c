@@ -94,7 +94,7 @@ static void template_learn__knows_the_named_ones_again(void **state)
         server_init(&server, named);
         const struct chat_template *learnt = learn(&server);
         assert_non_null(learnt);
-        if (learnt != named) /* llama3.1 and others differ in nothing but what no probe shows */
+        if (learnt != named) /* llama3.2 and others differ in nothing but what no probe shows */
             assert_gives_back(learnt, &server);
         server_finish(&server);
     }
@@ -110,12 +110,10 @@ static void template_learn__makes_pieces_of_what_is_new(void **state)
         {"qwen2.5", "Alibaba", "A \"B\"\nC"},
         {"qwen3", "<|im_start|>", "<turn>\xE2\x82\xAC"},
         {"gemma", "<start_of_turn>", "\x01\\"},
-        {"llama3.1", "26 Jul 2024", "01 Mar 2026"},
+        {"llama3.2", "26 Jul 2024", "01 Mar 2026"},
         {"mistral-v3", "[INST]", "<user>"},
         {"deepseek-r1", "Assistant", "Helper"},
         {"glm4.5", "[gMASK]", "[MASK]"},
-        {"llama2", "<<SYS>>", "<<S>>"},
-        {"mirothinker", "<|im_end|>\n", "<|im_end|>"},
         {"qwq", "assistant", "helper"},
         {"gpt-oss", "Reasoning: medium", "Reasoning: high"},
         {"deepseek-v3.1", "<｜User｜>", "\n\nUser: "},
