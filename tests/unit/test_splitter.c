@@ -184,6 +184,33 @@ static void splitter__equals_pcre2_on_random_text(void **state)
     buf_finish(&text);
 }
 
+/* Mostly ASCII and long enough to be read in blocks; of few characters, so that every rule is met often. */
+static void splitter__equals_pcre2_on_ascii_in_blocks(void **state)
+{
+    static const char common[] = "aabsStlLrRveEZ''' \n\r\t07/.!  ";
+    (void)state;
+    struct both both;
+    struct buf text;
+    uint64_t seed = 5;
+    buf_init(&text, BUF_UNBOUNDED);
+    for (size_t k = 0; (both = both_create(k)).known; k++) {
+        for (int round = 0; round < 3000; round++) {
+            buf_reset(&text);
+            uint32_t kinds = 2 + next_random(&seed) % (sizeof common - 2), first = next_random(&seed) % sizeof common;
+            for (uint32_t n = next_random(&seed) % 300; n > 0; n--) {
+                uint32_t random = next_random(&seed), at = (first + random % kinds) % (sizeof common - 1);
+                uint32_t times = random % 7 ? 1 : 1 + (random >> 8) % 4;
+                uint32_t c = random % 97 ? (unsigned char)common[at] : samples[(random >> 16) % N_SAMPLES];
+                while (times-- > 0)
+                    add_code_point(&text, c);
+            }
+            check_equal(&both, buf_str(&text));
+        }
+        both_destroy(&both);
+    }
+    buf_finish(&text);
+}
+
 /* Every code point there is, in an order that mixes them. */
 static void splitter__equals_pcre2_on_every_code_point(void **state)
 {
@@ -459,6 +486,7 @@ int main(void)
         cmocka_unit_test(splitter__equals_pcre2_on_all_pairs),
         cmocka_unit_test(splitter__equals_pcre2_on_all_triples),
         cmocka_unit_test(splitter__equals_pcre2_on_random_text),
+        cmocka_unit_test(splitter__equals_pcre2_on_ascii_in_blocks),
         cmocka_unit_test(splitter__equals_pcre2_on_every_code_point),
         cmocka_unit_test(splitter__splits_as_the_libraries_do),
         cmocka_unit_test(splitter__gives_pieces_of_gpt2),

@@ -1,25 +1,7 @@
 /* The patterns of GPT-2 and its descendants, all of one make: words that may take a character along from before them,
  * numbers, other characters with the line ends behind them, white space. One engine reads them all; what differs is in
  * its rules, which are constants where it is inlined. */
-#include "text/tokenizer/splitter_hand.h"
-
-enum word_form {
-    WORD_LETTERS, /* \p{L}+ */
-    WORD_MARKED,  /* [\p{L}\p{M}]+ */
-    WORD_CASED,   /* upper case, then lower case, one of them at least */
-};
-
-struct hand_rules {
-    enum word_form word;
-    bool space_only;   /* words and numbers take only a space along, words else anything but letter, number, \r, \n */
-    bool contractions; /* 's and the like are pieces of their own, else, for WORD_CASED, the end of a word */
-    bool suffixes;
-    bool any_case;
-    unsigned digits;  /* in a piece at most; 0 any number */
-    bool tail, slash; /* symbols take [\r\n]* or [\r\n/]* along */
-    bool newlines;    /* \s*[\r\n]+ */
-    bool whole_end;   /* \s++$ before that */
-};
+#include "text/tokenizer/splitter_hand_block.h"
 
 HAND_INLINE unsigned letters_of(enum word_form word)
 {
@@ -130,14 +112,40 @@ HAND_INLINE hand_at piece_at(hand_at at, hand_at end, struct hand_rules rules)
     return hand_white_space(at, end, rules.newlines, rules.whole_end);
 }
 
+/* The pieces of the block at `at`, as far as they are sure; 0 where it is for `piece_at`. */
+HAND_INLINE size_t block_at(hand_at text, hand_at *at, hand_at end, struct split_piece *pieces, struct hand_rules rules)
+{
+#if defined(__SSE2__)
+    if (end - *at < HAND_BLOCK || (((*at)[0] | (*at)[1]) & 0x80))
+        return 0;
+    unsigned size;
+    size_t count = 0;
+    uint32_t base = (uint32_t)(*at - text);
+    for (uint64_t starts = hand_block_starts(*at, &size, rules); starts; count++) {
+        uint32_t from = (uint32_t)__builtin_ctzll(starts);
+        starts &= starts - 1;
+        pieces[count] = (struct split_piece){base + from, base + (starts ? (uint32_t)__builtin_ctzll(starts) : size)};
+    }
+    *at += size;
+    return count;
+#else
+    (void)text, (void)at, (void)end, (void)pieces, (void)rules;
+    return 0;
+#endif
+}
+
 HAND_INLINE size_t next_pieces(struct split_walk *walk, struct split_piece *pieces, struct hand_rules rules)
 {
     hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
     size_t count = 0;
     while (count < SPLITTER_BATCH && at < end) {
-        hand_at found = piece_at(at, end, rules);
-        pieces[count++] = (struct split_piece){(uint32_t)(at - text), (uint32_t)(found - text)};
-        at = found;
+        size_t found = count <= SPLITTER_BATCH - HAND_BLOCK ? block_at(text, &at, end, pieces + count, rules) : 0;
+        count += found;
+        if (found)
+            continue;
+        hand_at behind = piece_at(at, end, rules);
+        pieces[count++] = (struct split_piece){(uint32_t)(at - text), (uint32_t)(behind - text)};
+        at = behind;
     }
     walk->at = (size_t)(at - text);
     return count;
