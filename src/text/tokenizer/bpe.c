@@ -44,6 +44,17 @@ static void reserve(struct token_ids *out, size_t more)
     out->capacity = capacity;
 }
 
+#define STRIDE BPE_CACHE_TOKENS
+
+/* May read and write up to STRIDE ids more than there are, for which there is room. */
+static inline void append_few(struct token_ids *out, const uint32_t *ids, size_t count)
+{
+    uint32_t *to = out->ids + out->count;
+    for (size_t i = 0; i < count; i += STRIDE)
+        memcpy(to + i, ids + i, STRIDE * sizeof *ids);
+    out->count += count;
+}
+
 static void append(struct token_ids *out, const uint32_t *ids, size_t count)
 {
     if (count == 0)
@@ -65,8 +76,10 @@ static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, st
     else if (short_enough)
         count = bpe_cache_get(bpe->cache, &found->key, piece.data, piece.len, out != NULL ? known : NULL);
     if (count > 0) {
-        if (out != NULL)
-            append(out, known, count);
+        if (out != NULL) {
+            reserve(out, BPE_CACHE_TOKENS);
+            append_few(out, known, count);
+        }
         return count;
     }
     struct bpe_found parts;
@@ -86,13 +99,17 @@ static void look_up(const struct bpe *bpe, const char *text, const struct split_
 {
     size_t end = pieces[n - 1].to, longest = bpe->head->max_length;
     uint64_t seed = bpe->head->seed;
+    uint32_t bucket_bits = bpe->head->bucket_bits, n_slots = bpe->head->n_slots;
+    const struct bpe_slot *slots = bpe->slots;
+    const uint16_t *seeds = bpe->seeds;
     for (size_t i = 0; i < n; i++) {
         size_t length = pieces[i].to - pieces[i].from;
         if (length > longest && length > BPE_CACHE_LENGTH)
             length = 1; /* is no token: which slot is looked at does not matter */
-        found[i].key = bpe_key_of(seed, text + pieces[i].from, length, end - pieces[i].from);
-        found[i].slot = bpe_find_slot(bpe, found[i].key.hash);
-        __builtin_prefetch(found[i].slot);
+        struct bpe_key key = bpe_key_of(seed, text + pieces[i].from, length, end - pieces[i].from);
+        const struct bpe_slot *slot = slots + bpe_slot_of(key.hash, seeds[bpe_bucket(key.hash, bucket_bits)], n_slots);
+        __builtin_prefetch(slot);
+        found[i] = (struct lookup){key, slot};
     }
 }
 
@@ -102,10 +119,12 @@ static int64_t encode_batch(const struct bpe *bpe, const char *text, const struc
                             struct token_ids *out)
 {
     struct lookup found[BATCH];
-    uint32_t ids[BATCH];
+    uint32_t ids[BATCH + STRIDE];
     uint16_t others[BATCH];
     size_t n_others = 0, end = pieces[n - 1].to, from = 0;
     look_up(bpe, text, pieces, n, found);
+    if (out != NULL)
+        reserve(out, n + STRIDE);
     for (size_t i = 0; i < n; i++) {
         const struct bpe_slot *slot = found[i].slot;
         uint32_t length = pieces[i].to - pieces[i].from;
@@ -121,13 +140,15 @@ static int64_t encode_batch(const struct bpe *bpe, const char *text, const struc
     for (size_t i = 0; i < n_others; i++) {
         const struct split_piece *piece = &pieces[others[i]];
         if (out != NULL)
-            append(out, ids + from, others[i] - from);
+            append_few(out, ids + from, others[i] - from);
         total += (int64_t)encode_piece(bpe, &found[others[i]], str_make(text + piece->from, piece->to - piece->from),
                                        end - piece->from, out);
         from = others[i] + 1u;
+        if (out != NULL)
+            reserve(out, n - from + STRIDE);
     }
     if (out != NULL)
-        append(out, ids + from, n - from);
+        append_few(out, ids + from, n - from);
     return total;
 }
 

@@ -7,7 +7,8 @@
  * entry for unknown; a writer that finds another one at work leaves. Every field is read with acquire and written with
  * release, so that none of them can be seen before the odd number was, nor read after the second look at it. */
 
-#define ENTRY_BITS 15
+#define ENTRY_BITS 16
+#define WAYS       4
 #define KEY_WORDS  (BPE_CACHE_LENGTH / 8)
 
 struct entry {
@@ -43,10 +44,10 @@ void bpe_cache_destroy(struct bpe_cache *cache)
         munmap(cache, sizeof *cache);
 }
 
-/* A piece is in one of two neighbours. */
+/* A piece is in one of WAYS neighbours. */
 static struct entry *entries_of(struct bpe_cache *cache, uint64_t hash)
 {
-    return &cache->entries[(uint32_t)(hash >> 16) & ((1u << ENTRY_BITS) - 2)];
+    return &cache->entries[(uint32_t)(hash >> 16) & ((1u << ENTRY_BITS) - WAYS)];
 }
 
 void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash)
@@ -84,16 +85,25 @@ size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const c
 {
     struct entry *entries = entries_of(cache, key->hash);
     uint64_t last = last_word(at, length);
-    size_t count = get_entry(&entries[0], key, last, length, ids);
-    return count > 0 ? count : get_entry(&entries[1], key, last, length, ids);
+    size_t count = 0;
+    for (size_t i = 0; i < WAYS && count == 0; i++)
+        count = get_entry(&entries[i], key, last, length, ids);
+    return count;
 }
 
-/* The one of the two that was written less often. */
-static struct entry *victim_of(struct entry entries[2])
+/* The first one that was written least often. */
+static struct entry *victim_of(struct entry entries[WAYS])
 {
-    uint32_t first = atomic_load_explicit(&entries[0].sequence, memory_order_relaxed);
-    uint32_t second = atomic_load_explicit(&entries[1].sequence, memory_order_relaxed);
-    return &entries[first > second];
+    size_t victim = 0;
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < WAYS; i++) {
+        uint32_t sequence = atomic_load_explicit(&entries[i].sequence, memory_order_relaxed);
+        if (sequence < least) {
+            least = sequence;
+            victim = i;
+        }
+    }
+    return &entries[victim];
 }
 
 void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,

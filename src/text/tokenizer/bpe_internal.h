@@ -131,7 +131,7 @@ static inline uint64_t bpe_mask(size_t length)
     return length >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * length)) - 1;
 }
 
-extern const uint64_t bpe_masks[17][2]; /* bpe_whole.c: of the two words of a text of so many bytes */
+extern const uint64_t bpe_masks_lo[17], bpe_masks_hi[17]; /* bpe_whole.c: of a text of so many bytes */
 
 /* Of any length. `readable` bytes may be read. */
 struct bpe_key bpe_key_slowly(uint64_t seed, const char *at, size_t length);
@@ -143,8 +143,8 @@ static inline struct bpe_key bpe_key_of(uint64_t seed, const char *at, size_t le
     uint64_t lo, hi;
     memcpy(&lo, at, 8);
     memcpy(&hi, at + 8, 8);
-    lo = le64toh(lo) & bpe_masks[length][0];
-    hi = le64toh(hi) & bpe_masks[length][1];
+    lo = le64toh(lo) & bpe_masks_lo[length];
+    hi = le64toh(hi) & bpe_masks_hi[length];
     return (struct bpe_key){lo, hi, bpe_hash_words(seed, lo, hi, length)};
 }
 

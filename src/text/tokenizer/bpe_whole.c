@@ -20,12 +20,11 @@ struct builder {
 
 #define BYTES(n) ((n) >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * ((n)&7))) - 1)
 
-const uint64_t bpe_masks[17][2] = {
-    {BYTES(0), 0},        {BYTES(1), 0},        {BYTES(2), 0},        {BYTES(3), 0},        {BYTES(4), 0},
-    {BYTES(5), 0},        {BYTES(6), 0},        {BYTES(7), 0},        {BYTES(8), 0},        {BYTES(8), BYTES(1)},
-    {BYTES(8), BYTES(2)}, {BYTES(8), BYTES(3)}, {BYTES(8), BYTES(4)}, {BYTES(8), BYTES(5)}, {BYTES(8), BYTES(6)},
-    {BYTES(8), BYTES(7)}, {BYTES(8), BYTES(8)},
-};
+const uint64_t bpe_masks_lo[17] = {BYTES(0), BYTES(1), BYTES(2), BYTES(3), BYTES(4), BYTES(5),
+                                   BYTES(6), BYTES(7), BYTES(8), BYTES(8), BYTES(8), BYTES(8),
+                                   BYTES(8), BYTES(8), BYTES(8), BYTES(8), BYTES(8)};
+const uint64_t bpe_masks_hi[17] = {[9] = BYTES(1), BYTES(2), BYTES(3), BYTES(4),
+                                   BYTES(5),       BYTES(6), BYTES(7), BYTES(8)};
 
 struct bpe_key bpe_key_slowly(uint64_t seed, const char *at, size_t length)
 {
