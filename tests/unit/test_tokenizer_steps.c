@@ -355,6 +355,45 @@ static void steps__refuse_by_name(void **state)
     assert_non_null(strstr(error.message, "ByteLevel"));
 }
 
+/* Metaspace's scheme "first" asks where a piece began before it was normalized. */
+static void steps__refuse_a_beginning_that_moves(void **state)
+{
+    (void)state;
+    static const struct {
+        struct normalizer_step normalizer;
+        bool alone,
+            behind_another; /* whether it is taken: where Metaspace is the only pre-tokenizer, where it is not */
+    } rows[] = {
+        {{.kind = NORMALIZER_NFKD}, true, false},
+        {{.kind = NORMALIZER_NMT}, false, false},
+        {{.kind = NORMALIZER_STRIP, .left = true}, false, false},
+        {{.kind = NORMALIZER_STRIP, .right = true}, true, true},
+        {{.kind = NORMALIZER_REPLACE, .pattern = {.text = STR("a")}}, false, false},
+        {{.kind = NORMALIZER_REPLACE, .pattern = {.text = STR("''")}, .text = STR("xy")}, false, false},
+        {{.kind = NORMALIZER_REPLACE, .pattern = {.text = STR(" ")}, .text = STR("\u2581")}, true, true},
+        {{.kind = NORMALIZER_REPLACE, .pattern = {.text = STR(" {2,}"), .is_regex = true}, .text = STR(" ")},
+         true,
+         true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t behind = 0; behind < 2; behind++) {
+            struct normalizer_step normalizer = rows[i].normalizer;
+            struct pre_tokenizer_step list[] = {
+                {.kind = PRE_TOKENIZER_DIGITS},
+                {.kind = PRE_TOKENIZER_METASPACE, .prepend = METASPACE_FIRST, .text = STR("\u2581")}};
+            struct tokenizer_spec spec = {.normalizers = &normalizer,
+                                          .n_normalizers = 1,
+                                          .pre_tokenizers = list + 1 - behind,
+                                          .n_pre_tokenizers = 1 + behind};
+            struct error error = {0};
+            struct steps *steps = NULL;
+            bool taken = steps_from_spec(&spec, &steps, &error) == STATUS_OK;
+            assert_int_equal(taken, behind ? rows[i].behind_another : rows[i].alone);
+            assert_true(taken || strstr(error.message, "first"));
+            steps_destroy(steps);
+        }
+}
+
 /* A map of one key: the root leads by 'A' to a leaf whose replacement is the text behind the array. */
 static void steps__use_a_charsmap(void **state)
 {
@@ -413,6 +452,7 @@ int main(void)
         cmocka_unit_test(steps__decode),
         cmocka_unit_test(steps__decode_bytes),
         cmocka_unit_test(steps__refuse_by_name),
+        cmocka_unit_test(steps__refuse_a_beginning_that_moves),
         cmocka_unit_test(steps__use_a_charsmap),
         cmocka_unit_test(steps__find_clusters),
     };

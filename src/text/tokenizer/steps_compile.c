@@ -55,17 +55,75 @@ static void add_decoder(struct writer *writer, const struct decoder_step *step)
     add_record(writer, record, step->pattern, step->text);
 }
 
-/* Whether a replacement is put in front of text only where it begins what was given to be read. Space that was stripped
- * there makes the rest begin later. */
-static bool strips_before_first(const struct tokenizer_spec *spec)
+/* The place of a Metaspace that puts its replacement only in front of what begins the text; -1 where there is none. */
+static int64_t find_first_scheme(const struct tokenizer_spec *spec)
 {
-    bool strips = false, first = false;
-    for (size_t i = 0; i < spec->n_normalizers; i++)
-        strips |= spec->normalizers[i].kind == NORMALIZER_STRIP && spec->normalizers[i].left;
     for (size_t i = 0; i < spec->n_pre_tokenizers; i++)
-        first |= spec->pre_tokenizers[i].kind == PRE_TOKENIZER_METASPACE &&
-                 spec->pre_tokenizers[i].prepend == METASPACE_FIRST;
-    return strips && first;
+        if (spec->pre_tokenizers[i].kind == PRE_TOKENIZER_METASPACE &&
+            spec->pre_tokenizers[i].prepend == METASPACE_FIRST)
+            return (int64_t)i;
+    return -1;
+}
+
+static bool is_one_character(struct str text)
+{
+    size_t len = 0;
+    if (text.len)
+        (void)character_at(text, 0, &len);
+    return text.len && len == text.len;
+}
+
+/* One character for one always keeps its place; what begins with a space or its replacement gets none in front. */
+static bool is_clear_replace(const struct normalizer_step *step, struct str replacement, bool is_cut)
+{
+    bool one = !step->pattern.is_regex && is_one_character(step->pattern.text);
+    bool marked = str_starts_with(step->text, STR(" ")) || str_starts_with(step->text, replacement);
+    return (one || marked) && step->text.len && (!is_cut || is_one_character(step->text));
+}
+
+/* Whether a piece begins the text is asked of the text before its normalization: where the first character is removed,
+ * none does; where it becomes several and is cut between them, each of these does. Such a normalizer's name, or NULL.
+ */
+static const char *name_unclear_beginning(const struct normalizer_step *step, struct str replacement, bool is_cut)
+{
+    switch (step->kind) {
+    case NORMALIZER_STRIP:
+        return step->left ? "Strip on the left" : NULL;
+    case NORMALIZER_STRIP_ACCENTS:
+        return "StripAccents";
+    case NORMALIZER_NMT:
+        return "Nmt";
+    case NORMALIZER_REPLACE:
+        return is_clear_replace(step, replacement, is_cut) ? NULL : "Replace";
+    case NORMALIZER_NFC:
+    case NORMALIZER_NFD:
+    case NORMALIZER_NFKC:
+    case NORMALIZER_NFKD:
+        return is_cut ? "NFC, NFD, NFKC or NFKD" : NULL;
+    case NORMALIZER_LOWERCASE:
+        return is_cut ? "Lowercase" : NULL;
+    case NORMALIZER_PREPEND:
+        return is_cut ? "Prepend" : NULL;
+    case NORMALIZER_PRECOMPILED:
+        return is_cut ? "Precompiled" : NULL;
+    case NORMALIZER_BYTE_LEVEL:
+        return is_cut ? "ByteLevel" : NULL;
+    }
+    return NULL;
+}
+
+static enum status check_beginning(const struct tokenizer_spec *spec, struct error *error)
+{
+    int64_t place = find_first_scheme(spec);
+    for (size_t i = 0; place >= 0 && i < spec->n_normalizers; i++) {
+        struct str replacement = spec->pre_tokenizers[place].text;
+        const char *name = name_unclear_beginning(&spec->normalizers[i], replacement, place > 0);
+        if (name)
+            return error_set(error, STATUS_UNSUPPORTED,
+                             "the normalizer %s with the pre-tokenizer Metaspace's scheme \"first\"%s is not supported",
+                             name, place > 0 ? " behind another pre-tokenizer" : "");
+    }
+    return STATUS_OK;
 }
 
 /* An empty pattern matches between all characters in Hugging Face's library. Nobody means that. */
@@ -84,11 +142,7 @@ static enum status check_spec(const struct tokenizer_spec *spec, struct error *e
         if (step->kind == PRE_TOKENIZER_BYTE_LEVEL && i + 1 < spec->n_pre_tokenizers)
             return error_set(error, STATUS_UNSUPPORTED, "a pre-tokenizer after ByteLevel is not supported");
     }
-    if (strips_before_first(spec))
-        return error_set(error, STATUS_UNSUPPORTED,
-                         "the normalizer Strip on the left with the pre-tokenizer Metaspace's scheme \"first\" is not "
-                         "supported");
-    return STATUS_OK;
+    return check_beginning(spec, error);
 }
 
 static void write_steps(const struct tokenizer_spec *spec, struct buf *out)
