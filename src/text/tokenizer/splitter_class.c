@@ -431,8 +431,8 @@ static enum status take_member(struct pattern_reader *reader, struct unicode_set
 /* Adds the other case. What is beyond ASCII and has case is refused: such a class may match two characters for one. */
 static enum status fold_class(struct pattern_reader *reader, struct unicode_set *set)
 {
-    for (uint32_t c = 0x80; c < 0x110000; c++)
-        if (unicode_set_has(set, c) && pattern_has_case(c))
+    for (uint32_t c = 0x7F; (c = unicode_set_next(set, c + 1)) < 0x110000;)
+        if (pattern_has_case(c))
             return pattern_refused(reader, "a class without regard to case");
     for (uint32_t c = 'a'; c <= 'z'; c++)
         if (unicode_set_has(set, c) || unicode_set_has(set, c - 0x20)) {

@@ -51,8 +51,8 @@ enum status splitter_regex_create(struct spec_pattern pattern, struct splitter_r
     if (!compiled) {
         PCRE2_UCHAR message[160];
         pcre2_get_error_message(code, message, sizeof message);
-        return error_set(error, STATUS_UNSUPPORTED, "PCRE2 cannot run the pattern %.*s: %s", STR_ARG(pattern.text),
-                         (const char *)message);
+        return error_set(error, STATUS_UNSUPPORTED, "PCRE2 cannot run a pattern: %s: %.*s", (const char *)message,
+                         STR_ARG(pattern.text));
     }
     (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
     struct splitter_regex *regex = mem_zalloc(sizeof *regex);

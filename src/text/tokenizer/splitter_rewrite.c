@@ -11,6 +11,7 @@
 #define DEEPEST        100
 #define PATTERN_MOST   (16 * 1024)
 #define REWRITTEN_MOST (1024 * 1024)
+#define SETS_MOST      256 /* each takes a millisecond */
 #define REPEAT_MOST    65535
 #define UNLIMITED      UINT32_MAX
 
@@ -60,8 +61,8 @@ bool pattern_take_text(struct pattern_reader *reader, const char *text)
 
 enum status pattern_broken(struct pattern_reader *reader, const char *what)
 {
-    error_set(reader->error, STATUS_SYNTAX, "the pattern %.*s is no regular expression: %s", STR_ARG(reader->text),
-              what);
+    error_set(reader->error, STATUS_SYNTAX, "a pattern is no regular expression: %s: %.*s", what,
+              STR_ARG(reader->text));
     error_at(reader->error, NULL, 1, (int)reader->at + 1);
     return STATUS_SYNTAX;
 }
@@ -106,6 +107,14 @@ static enum status write_folded(struct pattern_reader *reader, uint32_t c, struc
     return STATUS_OK;
 }
 
+static enum status write_set(struct pattern_reader *reader, const struct unicode_set *set, struct buf *out)
+{
+    if (reader->n_sets++ == SETS_MOST)
+        return pattern_refused(reader, "as many classes of characters as this");
+    unicode_set_write(set, out);
+    return STATUS_OK;
+}
+
 static enum status write_item(struct pattern_reader *reader, struct pattern_item *item, struct flags flags,
                               struct buf *out)
 {
@@ -113,7 +122,7 @@ static enum status write_item(struct pattern_reader *reader, struct pattern_item
     if (item->set && flags.any_case && reader->is_tiktoken && !item->is_closed)
         status = pattern_refused(reader, "this property without regard to case");
     else if (item->set)
-        unicode_set_write(item->set, out);
+        status = write_set(reader, item->set, out);
     else if (flags.any_case)
         status = write_folded(reader, item->code_point, out);
     else
@@ -238,7 +247,7 @@ static enum status rewrite_class(struct pattern_reader *reader, struct flags fla
     struct unicode_set *set = unicode_set_create();
     enum status status = pattern_class(reader, flags.any_case, set);
     if (status == STATUS_OK)
-        unicode_set_write(set, out);
+        status = write_set(reader, set, out);
     unicode_set_destroy(set);
     return status;
 }

@@ -14,6 +14,7 @@ struct pattern_reader {
     size_t at;
     bool is_tiktoken;
     unsigned depth;
+    unsigned n_sets;
     uint32_t folded; /* the literal just read without regard to case, 0 for none */
     struct error *error;
 };

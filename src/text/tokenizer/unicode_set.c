@@ -15,6 +15,7 @@
 #define CODE_POINTS 0x110000u
 #define CATEGORIES  30
 #define UNCHANGED   0xFF
+#define FEW_PARTS   3 /* of a class: not worth a look at its complement */
 
 /* Each entry of the tables of runs is a first code point, shifted by 8, and a value. */
 #define RUN_START(entry) ((entry) >> 8)
@@ -171,11 +172,16 @@ static uint32_t next_in(const struct unicode_set *set, uint32_t from, bool in)
     return CODE_POINTS;
 }
 
+uint32_t unicode_set_next(const struct unicode_set *set, uint32_t from)
+{
+    return next_in(set, from, true);
+}
+
 /* No range begins or ends in a surrogate: PCRE2 takes none, and no text has one. */
 static size_t write_ranges(const struct unicode_set *set, struct buf *out)
 {
     size_t count = 0;
-    for (uint32_t c = next_in(set, 0, true); c < CODE_POINTS; c = next_in(set, c, true)) {
+    for (uint32_t c = unicode_set_next(set, 0); c < CODE_POINTS; c = unicode_set_next(set, c)) {
         uint32_t from = is_surrogate(c) ? 0xE000 : c, end = next_in(set, c, false);
         uint32_t to = is_surrogate(end - 1) ? 0xD7FF : end - 1;
         c = end;
@@ -219,24 +225,35 @@ static size_t write_parts(const struct unicode_set *set, struct buf *out)
     return count;
 }
 
-void unicode_set_write(const struct unicode_set *set, struct buf *out)
+/* Appends what matches a set of more than a few parts; `plain` are those. */
+static void write_shorter(const struct unicode_set *set, struct str plain, size_t plain_parts, struct buf *out)
 {
     struct unicode_set *others = unicode_set_create();
-    struct buf plain, inverse;
-    buf_init(&plain, BUF_UNBOUNDED);
+    struct buf inverse;
     buf_init(&inverse, BUF_UNBOUNDED);
     unicode_set_add_set(others, set);
     unicode_set_invert(others);
-    size_t plain_parts = write_parts(set, &plain), inverse_parts = write_parts(others, &inverse);
+    size_t inverse_parts = write_parts(others, &inverse);
     if (!inverse.len)
         buf_add_text(out, "(?s:.)");
-    else if (!plain.len)
-        buf_add_text(out, "(?!)");
     else if (inverse_parts < plain_parts)
         buf_addf(out, "[^%s]", inverse.data);
     else
-        buf_addf(out, "[%s]", plain.data);
-    buf_finish(&plain);
+        buf_addf(out, "[%.*s]", STR_ARG(plain));
     buf_finish(&inverse);
     unicode_set_destroy(others);
+}
+
+void unicode_set_write(const struct unicode_set *set, struct buf *out)
+{
+    struct buf plain;
+    buf_init(&plain, BUF_UNBOUNDED);
+    size_t parts = write_parts(set, &plain);
+    if (!parts)
+        buf_add_text(out, "(?!)");
+    else if (parts <= FEW_PARTS)
+        buf_addf(out, "[%s]", plain.data);
+    else
+        write_shorter(set, buf_str(&plain), parts, out);
+    buf_finish(&plain);
 }

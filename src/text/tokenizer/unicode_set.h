@@ -26,6 +26,9 @@ void unicode_set_invert(struct unicode_set *set);
 
 bool unicode_set_has(const struct unicode_set *set, uint32_t code_point);
 
+/* The first code point at or after `from` that is in it; 0x110000 where there is none. */
+uint32_t unicode_set_next(const struct unicode_set *set, uint32_t from);
+
 /* Appends a bracket expression of PCRE2's with UTF and UCP that matches these and no other code points. */
 void unicode_set_write(const struct unicode_set *set, struct buf *out);
 
