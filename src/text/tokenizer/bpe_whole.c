@@ -2,9 +2,10 @@
 #include "text/tokenizer/bpe_internal.h"
 
 /* A perfect hash (Belazzougui, Botelho, Dietzfelbinger, "Hash, displace, and compress", 2009): keys fall into small
- * buckets, and for each bucket, the greatest first, a seed is sought that sends all its keys to free slots. */
+ * buckets, and for each bucket, the greatest first, a seed is sought that sends all its keys to free slots. Tokens that
+ * are so regular that all buckets are of one size need more free slots at the end: every try has more of them. */
 
-#define TRIES 64
+#define TRIES 24
 #define SEEDS 65536u
 
 struct builder {
@@ -119,7 +120,7 @@ static void write_slots(const struct builder *b, const struct bpe_head *head, st
 enum status bpe_whole_compile(struct bpe_head *head, const struct bpe_whole_token *tokens, size_t count,
                               struct image_writer *image, struct error *error)
 {
-    head->n_slots = (uint32_t)(count + count / 32 + 1);
+    size_t most_slots = count * 2 + 64;
     head->bucket_bits = 1;
     while (head->bucket_bits < BPE_ID_BITS && ((size_t)4 << head->bucket_bits) < count)
         head->bucket_bits++;
@@ -132,10 +133,12 @@ enum status bpe_whole_compile(struct bpe_head *head, const struct bpe_whole_toke
         .begins = mem_calloc(n_buckets + 1, sizeof *b.begins),
         .buckets = mem_calloc(n_buckets, sizeof *b.buckets),
         .seeds = mem_calloc(n_buckets, sizeof *b.seeds),
-        .owners = mem_calloc(head->n_slots, sizeof *b.owners),
+        .owners = mem_calloc(most_slots, sizeof *b.owners),
     };
     bool placed = false;
     for (uint32_t i = 0; i < TRIES && !placed; i++) {
+        size_t spare = 1 + (i < 2 ? count / 32 : count * i / TRIES);
+        head->n_slots = (uint32_t)(count + spare);
         head->seed = bpe_mix(i + 1, UINT64_C(0x9e3779b97f4a7c15));
         placed = place_all(&b, head);
     }
@@ -148,6 +151,6 @@ enum status bpe_whole_compile(struct bpe_head *head, const struct bpe_whole_toke
     free(b.seeds);
     free(b.owners);
     if (!placed)
-        return error_set(error, STATUS_INVALID, "the vocabulary has the same token more than once");
+        return error_set(error, STATUS_UNSUPPORTED, "no table without collisions was found for the vocabulary");
     return STATUS_OK;
 }
