@@ -36,7 +36,7 @@ static void init_meter(struct session *session)
         .rendering = {.bos = config->template_bos,
                       .open_think = config->reopen_thought,
                       .chat = !config->completions,
-                      .date = config->completions ? (struct str){0} : config->date},
+                      .date = config->date},
     };
     token_meter_count_exactly(&session->meter, &options);
 }

@@ -9,8 +9,11 @@
 /* The tags around a demand that stands in a block of its own, in any vocabulary. */
 #define BLOCK_TOKENS 16
 
-/* Lengths that are tried for an observation that has to fit: twice what halving a megabyte takes. */
+/* Lengths that are tried for an observation that has to fit, mostly no more than three. */
 #define MAX_FIT_ATTEMPTS 40
+
+/* Tokens that may be left unused then: cuts are made at the ends of lines. */
+#define FIT_SLACK 64
 
 /* The least a forced answer may take when a server refuses prompt after prompt. */
 #define MIN_COMPLETION 256
@@ -61,28 +64,32 @@ static int64_t prompt_if_cut(const struct session *session, size_t allowed)
     return tokens;
 }
 
-/* The same with an exact count: as much as fits is left. More bytes are more tokens, but for a few, so the place is
- * between a length that fits and one that does not; the next guess goes by the tokens at both. */
+/* The same with an exact count: as much as fits is left, but for FIT_SLACK. The tokenizer says where the text is to be
+ * cut; what the note about it and the cut's rounding add moves that place by a few tokens. */
 static void fit_last_exactly(struct session *session, int64_t target)
 {
-    int64_t many = token_meter_prompt(&session->meter), few = 0;
-    if (many <= target)
+    int64_t over = token_meter_prompt(&session->meter) - target;
+    if (over <= 0)
         return;
     struct buf text = read_last(session);
+    int64_t tokens = token_meter_count(&session->meter, buf_str(&text)), room = INT64_MAX;
+    double bytes_per_token = tokens > 0 ? (double)text.len / (double)tokens : 1;
     size_t fits = 0, high = text.len;
+    double guess = (double)token_meter_fit(&session->meter, buf_str(&text), tokens - over);
     buf_finish(&text);
-    for (int attempt = 0; high - fits > 1 && few != target && attempt < MAX_FIT_ATTEMPTS; attempt++) {
-        double share = few > 0 && attempt % 3 != 2 ? (double)(target - few) / (double)(many - few) : 0.5;
-        size_t guess = fits + (size_t)((double)(high - fits) * share);
-        guess = guess <= fits ? fits + 1 : guess >= high ? high - 1 : guess;
-        int64_t tokens = prompt_if_cut(session, guess);
-        if (tokens <= target) {
-            fits = guess;
-            few = tokens;
+    for (int attempt = 0; high - fits > 1 && room > FIT_SLACK && attempt < MAX_FIT_ATTEMPTS; attempt++) {
+        double low = (double)fits + 1, most = (double)high - 1;
+        if (attempt % 4 == 3)
+            guess = (low + most) / 2; /* so that it ends, whatever the text */
+        size_t allowed = (size_t)(guess < low ? low : guess > most ? most : guess);
+        int64_t left = target - prompt_if_cut(session, allowed);
+        if (left >= 0) {
+            fits = allowed;
+            room = left;
         } else {
-            high = guess;
-            many = tokens;
+            high = allowed;
         }
+        guess = (double)allowed + (double)(left - FIT_SLACK / 2) * bytes_per_token;
     }
     if (transcript_shorten_last(session->transcript, session->profile, fits)) {
         recount_last(session);

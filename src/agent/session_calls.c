@@ -253,7 +253,8 @@ static void take_text(struct session *session, struct session_call *call, struct
     struct str all = buf_str(&clean);
     int64_t cap = session->config.limits.observation_tokens;
     size_t fits = all.len;
-    if (cap > 0 && token_meter_count(&session->meter, all) > cap + TOLERANCE(cap, cut_before))
+    bool is_short = token_meter_is_exact(&session->meter) && (int64_t)all.len <= cap; /* a token has a byte or more */
+    if (cap > 0 && !is_short && token_meter_count(&session->meter, all) > cap + TOLERANCE(cap, cut_before))
         fits = token_meter_fit(&session->meter, all, cap);
     bool cut = profile_cut_observation(session->profile, all, fits, &call->text) > 0;
     session->result.truncated_observations += cut || cut_before;

@@ -411,8 +411,7 @@ void token_meter_thought_field(struct token_meter *meter)
 
 const char *token_meter_method(const struct token_meter *meter)
 {
-    return meter->counter->exact || meter->server_prompt < 0 || meter->uncached_only ? meter->counter->method
-                                                                                     : "server";
+    return meter->exact || meter->server_prompt < 0 || meter->uncached_only ? meter->counter->method : "server";
 }
 
 bool token_meter_is_cut(const struct token_meter *meter, int64_t *own, int64_t *server)

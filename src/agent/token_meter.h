@@ -141,8 +141,8 @@ bool token_meter_is_exact(const struct token_meter *meter);
  * while there is no report that can be used. */
 bool token_meter_compared(const struct token_meter *meter, int64_t *own, int64_t *server);
 
-/* Whether that number rests on a server's report (else on the counter alone): the result's tokens.method is "server"
- * then, and the counter's method otherwise. */
+/* What that number rests on: "server" where it is a server's report with what came since, else the counter's method.
+ * With an exact count it is always the counter's. */
 const char *token_meter_method(const struct token_meter *meter);
 
 /* The server reported less than 85 % of what was sent, and neither dropped thought nor a cache explains it: it cuts

@@ -1,8 +1,8 @@
 /* The server's count of each prompt beside ours. */
+#include "agent/token_meter.h"
 #include "engine/internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* A tokenizer that is the server's is right to the token but for what the template adds, which is not always known. */
 #define TOLERATED_SHARE  0.02
@@ -32,7 +32,8 @@ void run_compare_counts(struct run *run, const struct notice *notice)
     counts->compared++;
     if (distance > counts->largest)
         counts->largest = distance;
-    bool off = strcmp(notice->count_method, "tokenizer") == 0 && (double)distance > tolerated;
+    const struct token_counter *counter = run->options.config.counter;
+    bool off = counter && counter->exact && (double)distance > tolerated;
     counts->off = off ? counts->off + 1 : 0;
     if (counts->off >= TELLING_PROMPTS && !counts->warned)
         warn(run, notice);

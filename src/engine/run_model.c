@@ -127,6 +127,7 @@ void run_generate(struct run *run, const struct effect *effect)
     /* No deadline for the client: the session cancels by EVENT_CLOCK, on a clock that leaves waiting out. */
     const struct model_request request = {
         .prompt = session_prompt(run->session),
+        .date = run->options.config.date,
         .sampling = effect->generate.sampling,
         .max_tokens = effect->generate.max_tokens,
         .server_stops = effect->generate.server_stops,

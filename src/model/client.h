@@ -30,6 +30,7 @@ struct model_image {
 struct model_request {
     const struct prompt_view *prompt; /* must stay valid and unchanged until `done` */
     const struct model_image *image;  /* the same; NULL: none. /chat/completions only; templates have no place for it */
+    struct str date;                  /* "2026-03-01", for templates that say what day it is; the same, may be empty */
     struct sampling sampling;
     int64_t max_tokens;  /* completion cap; > 0 */
     bool server_stops;   /* send the <tool_response> stop strings; false after one cut thought in two */

@@ -238,7 +238,9 @@ void try_start(struct model_call *call)
     struct request_form form = {
         .model = endpoint->model,
         .chat_template = options->chat_template,
-        .template_options = {.bos = options->template_bos, .open_think = options->template_open_think},
+        .template_options = {.bos = options->template_bos,
+                             .open_think = options->template_open_think,
+                             .date = call->request.date},
         .extra_body = call->client->extra_body,
     };
     request_body_init(&call->body, &form, &endpoint->habits, &call->request);

@@ -75,6 +75,11 @@ class Known(CountTest):
         self.assertIn("reasoning_content", requests[-1]["messages"][2])
         self.assert_exact(asked, requests, "qwen3")
 
+    def test_a_prompt_of_our_own_says_what_day_it_is(self):
+        _, requests, _ = self.play("--template", "llama3.2", "--date", "2026-03-01",
+                                   replies=[{**ANSWER, "usage": None}])
+        self.assertIn("Today Date: 01 Mar 2026\n", requests[0]["prompt"])
+
     def test_without_usage_everything_is_counted_here(self):
         replies = [{**reply, "usage": None} for reply in REPLIES]
         asked, requests, _ = self.play("--chat-template", "chatml", replies=replies, chat={"template": "chatml"})
@@ -146,7 +151,7 @@ class Untold(CountTest):
         began = time.monotonic()
         asked, _, asks = self.play(chat={"template": "harbour"}, post={"/tokenize": {"hang": True}}, replies=[ANSWER])
         self.assertEqual((asked.code, len(asks)), (0, 1))
-        self.assertLess(time.monotonic() - began, 8)
+        self.assertLess(time.monotonic() - began, 20)
 
 
 class Differences(CountTest):
