@@ -16,6 +16,7 @@ struct chat_place {
     const struct cli *cli;
     const char *name;
     int line;       /* of JSON Lines; 0 where the whole text is one chat */
+    int skipped;    /* bytes of the text's first line that are not read: a byte-order mark */
     size_t message; /* from 1; 0: none in particular */
 };
 
@@ -213,14 +214,14 @@ static bool do_chat(struct tokens *tokens, struct chat_place *place, const char 
 
 static bool fail_at(const struct chat_place *place, struct error *error)
 {
-    error_at(error, place->name, place->line > 0 ? place->line : error->line, error->column);
+    int line = place->line > 0 ? place->line : error->line;
+    error_at(error, place->name, line, line == 1 ? error->column + place->skipped : error->column);
     cli_fail_error(place->cli, error);
     return false;
 }
 
-static bool do_lines(struct tokens *tokens, const char *name, const char *shown, struct str text)
+static bool do_lines(struct tokens *tokens, struct chat_place place, const char *shown, struct str text)
 {
-    struct chat_place place = {.cli = tokens->cli, .name = name};
     struct str line;
     bool worked = true;
     while (tokens_output_is_open() && str_split_next(&text, '\n', &line)) {
@@ -260,9 +261,10 @@ bool tokens_chats(struct tokens *tokens, const char *name, const char *shown, st
     struct error error;
     json_t *value;
     if (str_starts_with(text, STR("\xEF\xBB\xBF")))
-        text = str_slice(text, 3, text.len);
+        place.skipped = 3;
+    text = str_slice(text, (size_t)place.skipped, text.len);
     if (is_lines(text))
-        return do_lines(tokens, name, shown, text);
+        return do_lines(tokens, place, shown, text);
     if (json_parse(text, &value, &error) != STATUS_OK)
         return fail_at(&place, &error);
     bool worked = do_chat(tokens, &place, shown, value);

@@ -257,7 +257,9 @@ class Chat(TokensTest):
 
     def test_what_cannot_be_counted_is_refused_with_its_place(self):
         good = json.dumps(CHAT)
-        for text, problem in (("", "invalid JSON"), ("[\n{,}]", ":2:2: invalid JSON"), ("[]", "there are no messages"),
+        for text, problem in (("", "invalid JSON"), ("[\n{,}]", ":2:2: invalid JSON"),
+                              ("\ufeff{,}", ":1:5: invalid JSON"), ("\ufeff[\n{,}]", ":2:2: invalid JSON"),
+                              ("[]", "there are no messages"),
                               ("{}", "neither a list of messages"), ("7", "neither a list"),
                               ('[{"role": "tool", "content": "x"}]', 'message 1: the role "tool" is none of'),
                               ('[{"content": "x"}]', "message 1: there is no role"), ("[7]", "message 1: is no object"),
