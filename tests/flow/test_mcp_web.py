@@ -84,8 +84,8 @@ class Web(McpTest):
 
     def test_a_change_over_the_servers_own_stream(self):
         more = [tool("fresh", {"text": "new and shiny"})]
-        server, _ = self.web_script(tools=[tool("grow", {"sleep": 200}, {"tools": more, "add": True}, {"sleep": 700},
-                                                {"text": "grown"})])
+        server, _ = self.web_script(tools=[tool("grow", {"sleep": 200}, {"tools": more, "add": True}, {"listed": True},
+                                                {"sleep": 500}, {"text": "grown"})])
         _, seen = self.run_with({"web": server}, call("grow"), call("fresh"))
         self.assertIn("new and shiny", seen[1])
 
@@ -148,7 +148,7 @@ class Stateless(McpTest):
 
     def test_a_change_over_a_subscription(self):
         more = [tool("fresh", {"text": "new and shiny"})]
-        tools = [tool("grow", {"sleep": 200}, {"tools": more, "add": True}, {"sleep": 700}, {"text": "grown"})]
+        tools = [tool("grow", {"sleep": 200}, {"tools": more, "add": True}, {"listed": True}, {"sleep": 500}, {"text": "grown"})]
         for server in (self.script("stub", stateless=True, tools=tools), self.web_script(stateless=True, tools=tools)[0]):
             _, seen = self.run_with({"any": server}, call("grow"), call("fresh"))
             self.assertIn("new and shiny", seen[1])

@@ -30,7 +30,7 @@ TYPES = ('<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/p
 RELATIONS = ('<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
              '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
              'Target="word/document.xml"/></Relationships>')
-MARK = "97531"  # seconds that a stand-in for the worker sleeps: what tells its processes from others
+MARK = f"97531.{os.getpid():07d}"  # seconds that a stand-in for the worker sleeps: what tells its processes from others
 
 
 def docx():

@@ -27,7 +27,7 @@ class Sites(FlowTest):
     def check_gaps(self, times, gap_ms):
         """Arrivals are not starts: on a busy machine the first may come late, so the whole is judged. What follows from an
         answer is exact."""
-        self.assertGreaterEqual(times[-1] - times[0], gap_ms * (len(times) - 1) * 2 // 3, times)
+        self.assertGreaterEqual(times[-1] - times[0], gap_ms * (len(times) - 1) // 2, times)
 
 
 class Politeness(Sites):
@@ -41,8 +41,8 @@ class Politeness(Sites):
             self.assertGreaterEqual(times[i + 4] - times[i], DELAY_MS - 15, times)
 
     def test_the_usual_gap(self):
-        web, log = self.serve_pages(3)
-        self.visit(web, ["kell.localhost"] * 3, ["/0", "/1", "/2"])
+        web, log = self.serve_pages(4)
+        self.visit(web, ["kell.localhost"] * 4, [f"/{i}" for i in range(4)])
         self.check_gaps(self.arrivals(log), 100)
 
     def test_sites_do_not_wait_for_each_other(self):
@@ -65,18 +65,18 @@ class Politeness(Sites):
             self.assertGreaterEqual(after - before, DELAY_MS - 15, times)
 
     def test_a_pause_holds_for_the_whole_site(self):
-        web, log = self.serve_pages(2, **{"/busy": {"status": 429, "headers": {"Retry-After": "0.6"}, "body": "", "times": 1,
+        web, log = self.serve_pages(2, **{"/busy": {"status": 429, "headers": {"Retry-After": "2"}, "body": "", "times": 1,
                                                     "then": {"body": PAGE}}})
-        self.visit(web, ["www.kell.localhost", "img.kell.localhost"], ["/busy", "/1"], "--site-gap", "200ms")
+        self.visit(web, ["www.kell.localhost", "img.kell.localhost"], ["/busy", "/1"], "--site-gap", "1s")
         lines = read_lines(log)
         self.assertEqual([line["path"] for line in lines][0], "/busy")
         self.assertEqual(len(lines), 3)
-        self.assertGreaterEqual(lines[1]["at_ms"] - lines[0]["at_ms"], 590, lines)
+        self.assertGreaterEqual(lines[1]["at_ms"] - lines[0]["at_ms"], 1990, lines)
         self.assertEqual(self.done.stdout.count("Page: Kell"), 2)
 
     def test_a_long_pause_is_kept_and_said(self):
         web, log = self.serve_pages(2, **{"/busy": {"status": 503, "headers": {"Retry-After": "300"}, "body": ""}})
-        self.visit(web, ["www.kell.localhost", "img.kell.localhost"], ["/busy", "/1"], "--site-gap", "300ms", code=1)
+        self.visit(web, ["www.kell.localhost", "img.kell.localhost"], ["/busy", "/1"], "--site-gap", "2s", code=1)
         self.assertEqual([line["path"] for line in read_lines(log)], ["/busy"])
         self.assertIn("asked not to be asked again", self.done.stdout)
 

@@ -196,7 +196,7 @@ class Reading(ProtocolTest):
 
     def test_a_call_starts_mid_stream(self):
         """A call starts mid-stream once thought is closed and its tool is idempotent."""
-        slow = {"text": f"<think>.</think>\n{call('early')}\n" + " ".join(map(str, range(40))), "chunk": 30, "delay_ms": 50}
+        slow = {"text": f"<think>.</think>\n{call('early')}\n" + " ".join(map(str, range(100))), "chunk": 30, "delay_ms": 100}
         asked, _ = self.play(slow, ANSWER)
         started, finished = asked.events_of("tool_started")[0], asked.events_of("round_started")[1]
         self.assertLess(started["at_ms"], finished["at_ms"] - 150)

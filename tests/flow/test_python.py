@@ -80,8 +80,8 @@ class Python(FlowTest):
     def test_a_program_that_is_too_slow(self):
         self.need_bubblewrap()
         url, _ = self.stub({"replies": [program("print('begun')\nwhile True: pass"), END]})
-        asked = self.ask(url, *self.tools, "--python-timeout", "2s")
-        self.assertIn("stdout:\nbegun\nThe program was stopped after 2 s", observations(asked)[0])
+        asked = self.ask(url, *self.tools, "--python-timeout", "4s")
+        self.assertIn("stdout:\nbegun\nThe program was stopped after 4 s", observations(asked)[0])
 
     def test_nothing_of_a_run_is_left(self):
         self.need_bubblewrap()

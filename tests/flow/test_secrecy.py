@@ -202,7 +202,7 @@ class Secrecy(flow.FlowTest):
         call = '<think>so</think>\n<tool_call>\n{"name": "PythonInterpreter", "arguments": {}}\n<code>\n%s\n</code>\n</tool_call>'
         url, log = self.model({"text": call % program}, {"text": call % "import socket\nsocket.create_connection(('%s', 1))" % INSIDE},
                               {"text": call % "while True: pass"})
-        asked = self.run_ask(url, "--tools", "python", "--python-timeout", "1s", termination=None)
+        asked = self.run_ask(url, "--tools", "python", "--python-timeout", "4s", termination=None)
         if not asked.result or "PythonInterpreter" not in asked.result["tool_calls"]:
             self.skipTest("PythonInterpreter does not work here: " + asked.stderr[-300:])
         self.assertIn("ValueError: no", asked.stdout)

@@ -104,11 +104,11 @@ class Retried(ServerTest):
 
     def test_stalled(self):
         began = time.monotonic()
-        self.check({"text": ANSWER["text"], "stall_after": 600}, arguments=("--stall-timeout", "500ms"))
-        self.assertLess(time.monotonic() - began, 15)
+        self.check({"text": ANSWER["text"], "stall_after": 600}, arguments=("--stall-timeout", "2s"))
+        self.assertLess(time.monotonic() - began, 30)
 
     def test_no_first_byte(self):
-        self.check({"hang": True}, arguments=("--first-byte-timeout", "500ms"))
+        self.check({"hang": True}, arguments=("--first-byte-timeout", "2s"))
 
     def test_error_object_inside_a_200(self):
         self.check({"body": {"error": {"message": "the engine is loading", "code": 503}}, "headers": NOW},
@@ -173,7 +173,7 @@ class Believed(ServerTest):
 
     def test_comments_reset_the_stall_timer(self):
         asked, requests = self.play({**ANSWER, "comments": 6, "comment_ms": 400},
-                                    arguments=(*NO_TOOLS, "--stall-timeout", "1s", "--first-byte-timeout", "1s"))
+                                    arguments=(*NO_TOOLS, "--stall-timeout", "2s", "--first-byte-timeout", "2s"))
         self.assert_answered(asked)
         self.assertEqual(len(requests), 1)
 
@@ -203,7 +203,7 @@ class Believed(ServerTest):
         began = time.monotonic()
         asked, _ = self.play({"body": body + ":" + " " * 64, "type": "text/event-stream", "stall_after": len(body)})
         self.assert_answered(asked)
-        self.assertLess(time.monotonic() - began, 8)
+        self.assertLess(time.monotonic() - began, 30)
 
 
 class AfterAClosedCall(ServerTest):
@@ -214,7 +214,7 @@ class AfterAClosedCall(ServerTest):
                 body = f"data: {json.dumps(head)}\n\n"
                 name = next(iter(fault))
                 broken = {"body": body + "data: ", "type": "text/event-stream", name: len(body)}
-                asked, requests = self.play_with_search(broken, ANSWER, arguments=("--stall-timeout", "700ms"))
+                asked, requests = self.play_with_search(broken, ANSWER, arguments=("--stall-timeout", "2s"))
                 self.assert_answered(asked)
                 self.assertEqual((len(requests), asked.result["rounds"]), (2, 2))
                 self.assertEqual(asked.result["tool_calls"], {"search": 1})
@@ -511,11 +511,11 @@ class Unreachable(ServerTest):
                          "2s", termination="model_error")
         self.assertEqual(asked.code, 1)
         self.assertIn("silent.test", asked.result["error"])
-        self.assertLess(time.monotonic() - began, 12)
+        self.assertLess(time.monotonic() - began, 25)
         began = time.monotonic()
         self.ask("http://silent.test/v1", "--model", "m", *NO_TOOLS, "--time-limit", "1s", "--grace", "1s",
                  termination="time_limit")
-        self.assertLess(time.monotonic() - began, 9)
+        self.assertLess(time.monotonic() - began, 25)
 
     def test_a_listener_that_never_answers(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -524,7 +524,7 @@ class Unreachable(ServerTest):
             asked = self.ask(url, "--model", "m", *NO_TOOLS, "--model-tries", "1", "--first-byte-timeout", "1s",
                              termination="model_error")
         self.assertEqual(asked.code, 1)
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, 25)
 
 
 class Pool(ServerTest):
@@ -543,7 +543,7 @@ class Pool(ServerTest):
             good, log = self.stub({"replies": [ANSWER]})
             self.assert_answered(self.ask(bad, "--base-url", good, *NO_TOOLS))
             self.assertEqual(len(completions(log)), 1)
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, 25)
 
     def test_a_run_keeps_to_its_endpoint(self):
         web, _ = self.stub_web()

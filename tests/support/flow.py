@@ -47,11 +47,11 @@ def stub_server(program, script, folder, *arguments):
 
 
 def read_lines(path):
-    """The values of a JSONL file; none where there is no file."""
+    """The values of a JSONL file; none where there is no file. A line without its end is still being written."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def completions(log):

@@ -33,6 +33,7 @@ A step is one of
     {"raw": TEXT}                bytes as they are (stdio: with a newline), "{id}" is the request's number
     {"flood": N}                 N lines of a notification
     {"tools": […]}               has these tools from now on, and says so
+    {"listed": true}             waits until the client has asked for them, and its answer was sent
     {"crash": CODE, "stderr": …} ends, in the first call of the first start only when "once"
     {"input": {…}, "state": …}   asks inside a result, unless the call comes with answers: {"answer": true} gives those
     {"cut": true}                HTTP: the stream ends here; the rest comes on the one that asks for more
@@ -64,6 +65,7 @@ class Server:
     def __init__(self, script, log):
         self.script, self.log_path, self.lock = script, log, threading.Lock()
         self.tools, self.waiting, self.asked = script.get("tools", []), {}, 0
+        self.listed = threading.Event()
         self.broadcast = lambda message: None
 
     def log(self, entry):
@@ -135,6 +137,8 @@ class Server:
         elif start + size < len(shown):
             result["nextCursor"] = str(start + size)
         self.reply(message, channel, result)
+        if "nextCursor" not in result:
+            self.listed.set()
 
     def call(self, message, params, channel):
         tool = next((t for t in self.tools if isinstance(t, dict) and t.get("name") == params.get("name")), None)
@@ -191,7 +195,10 @@ class Server:
             for _ in range(step["flood"]):
                 channel.send({"jsonrpc": "2.0", "method": "notifications/message",
                               "params": {"level": "error", "data": "flood " * 20}})
+        elif "listed" in step:
+            assert self.listed.wait(30), "nobody asks for the new tools"
         elif "tools" in step:
+            self.listed.clear()
             self.tools = step["tools"] + self.tools if step.get("add") else step["tools"]
             self.broadcast({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         elif "crash" in step:
