@@ -356,6 +356,22 @@ static void steps__refuse_by_name(void **state)
 }
 
 /* Metaspace's scheme "first" asks where a piece began before it was normalized. */
+static void steps__refuse_text_that_grows_without_end(void **state)
+{
+    (void)state;
+    struct error error;
+    struct steps *steps;
+    struct normalizer_step twice = {.kind = NORMALIZER_REPLACE, .pattern = {.text = STR("a")}, .text = STR("aa")};
+    struct normalizer_step all[16];
+    for (size_t i = 0; i < 16; i++)
+        all[i] = twice;
+    struct tokenizer_spec spec = {.normalizers = all, .n_normalizers = 3};
+    steps_destroy(steps_of(&spec));
+    spec.n_normalizers = 16;
+    assert_int_equal(steps_from_spec(&spec, &steps, &error), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "4096 times"));
+}
+
 static void steps__refuse_a_beginning_that_moves(void **state)
 {
     (void)state;
@@ -452,6 +468,7 @@ int main(void)
         cmocka_unit_test(steps__decode),
         cmocka_unit_test(steps__decode_bytes),
         cmocka_unit_test(steps__refuse_by_name),
+        cmocka_unit_test(steps__refuse_text_that_grows_without_end),
         cmocka_unit_test(steps__refuse_a_beginning_that_moves),
         cmocka_unit_test(steps__use_a_charsmap),
         cmocka_unit_test(steps__find_clusters),

@@ -11,7 +11,7 @@
 #include "text/tokenizer/text_map.h"
 
 #define MAX_TOKEN_BYTES ((size_t)1 << 16)
-#define MAX_TEXT_BYTES  ((size_t)1 << 30)
+#define MAX_TEXT_BYTES  ((size_t)64 << 20) /* the largest vocabularies have 3 MiB */
 #define MAX_MERGES      ((size_t)1 << 24)
 
 struct vocabulary_walk {

@@ -126,6 +126,41 @@ static enum status check_beginning(const struct tokenizer_spec *spec, struct err
     return STATUS_OK;
 }
 
+/* A file whose normalizers multiply text without end would take all memory for a short one. */
+#define GROWTH_MOST 4096
+
+/* How many times as long a step may make text, at most. */
+static size_t growth_of(const struct normalizer_step *step)
+{
+    size_t longest = 0, length = 0;
+    if (step->kind == NORMALIZER_REPLACE)
+        return step->pattern.is_regex ? step->text.len + 1 : step->text.len / step->pattern.text.len + 1;
+    if (step->kind != NORMALIZER_PRECOMPILED)
+        return 1;
+    struct charsmap map;
+    if (!charsmap_open(&map, step->text))
+        return 1; /* refused elsewhere */
+    for (size_t i = 0; i < map.replacements.len; i++) {
+        length = map.replacements.data[i] ? length + 1 : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static enum status check_growth(const struct tokenizer_spec *spec, struct error *error)
+{
+    size_t growth = 1;
+    for (size_t i = 0; i < spec->n_normalizers; i++) {
+        size_t step = growth_of(&spec->normalizers[i]);
+        growth *= step > 1 ? step : 1;
+        if (step > GROWTH_MOST || growth > GROWTH_MOST)
+            return error_set(error, STATUS_UNSUPPORTED,
+                             "normalizers that may make text more than %d times as long are not supported",
+                             GROWTH_MOST);
+    }
+    return STATUS_OK;
+}
+
 /* An empty pattern matches between all characters in Hugging Face's library. Nobody means that. */
 static enum status check_spec(const struct tokenizer_spec *spec, struct error *error)
 {
@@ -142,7 +177,8 @@ static enum status check_spec(const struct tokenizer_spec *spec, struct error *e
         if (step->kind == PRE_TOKENIZER_BYTE_LEVEL && i + 1 < spec->n_pre_tokenizers)
             return error_set(error, STATUS_UNSUPPORTED, "a pre-tokenizer after ByteLevel is not supported");
     }
-    return check_beginning(spec, error);
+    enum status status = check_growth(spec, error);
+    return status == STATUS_OK ? check_beginning(spec, error) : status;
 }
 
 static void write_steps(const struct tokenizer_spec *spec, struct buf *out)

@@ -32,6 +32,13 @@ static void take_pieces(void *user, const char *text, const struct split_piece *
         run->total += unigram_encode(run->tokenizer->unigram, text, pieces, n, run->out);
 }
 
+/* Lengths and places are 32 bits wide from here on: no model reads a text of 4 GiB. */
+static void check_length(struct str text)
+{
+    if (text.len >= UINT32_MAX)
+        abort();
+}
+
 /* Text without tokens to cut out. `first`: it begins what was given to be read. */
 static void encode_normalized(struct run *run, struct str text, bool first)
 {
@@ -56,19 +63,13 @@ static void encode_segment(struct run *run, struct str raw, bool first)
         return;
     const struct added_tokens *added = run->tokenizer->added;
     struct str text = steps_normalize(run->tokenizer->steps, raw, &run->scratch);
+    check_length(text);
     size_t at = 0;
     for (struct added_match match; added_tokens_next(added, text, at, true, run->plain, &match); at = match.to) {
         encode_normalized(run, str_slice(text, at, match.from), first && at == 0);
         take_id(run, match.id);
     }
     encode_normalized(run, str_slice(text, at, text.len), first && at == 0);
-}
-
-/* Lengths and places are 32 bits wide from here on: no model reads a text of 4 GiB. */
-static void check_length(struct str text)
-{
-    if (text.len >= UINT32_MAX)
-        abort();
 }
 
 static int64_t encode(const struct tokenizer *tokenizer, struct str text, unsigned flags, struct token_ids *out)
