@@ -95,7 +95,8 @@ struct openai_endpoint_info {
     const struct error *error; /* why it did not answer, with the remedy; NULL when it did */
 };
 
-/* How the servers write a chat, as far as one of them told it; of the first that did. */
+/* How the servers write a chat, as far as one of them told it; of the first that did. Servers that write it in
+ * different ways have no template in common. */
 struct openai_rendering {
     const struct chat_template *chat_template; /* learnt, byte for byte; NULL where none was. Borrowed until the client
                                                   goes */

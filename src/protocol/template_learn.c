@@ -243,12 +243,8 @@ static bool find_rules(const struct str rendered[TEMPLATE_PROBE_COUNT], struct c
         enum history_rule rule;
         const char *writes; /* also where there is no thought: it was taken for a piece */
     } rules[] = {
-        {HISTORY_WHOLE, ""},
-        {HISTORY_BEHIND_LAST, ""},
-        {HISTORY_STRIPPED, ""},
-        {HISTORY_BEHIND_FIRST, ""},
-        {HISTORY_QWEN3, ""},
-        {HISTORY_GLM45, "<think></think>\\n"},
+        {HISTORY_WHOLE, ""},        {HISTORY_BEHIND_LAST, ""}, {HISTORY_STRIPPED, ""},
+        {HISTORY_BEHIND_FIRST, ""}, {HISTORY_QWEN3, ""},       {HISTORY_GLM45, "<think></think>\\n"},
     };
     struct turn *turns = out->turns;
     const struct str before = turns[MESSAGE_ASSISTANT].before;
@@ -375,6 +371,17 @@ json_t *template_to_json(const struct chat_template *chat_template)
     json_put(object, "history", json_integer(chat_template->history));
     json_put_str(object, "generation", chat_template->generation);
     return object;
+}
+
+bool template_equal(const struct chat_template *a, const struct chat_template *b)
+{
+    if (a == b)
+        return true;
+    json_t *left = template_to_json(a), *right = template_to_json(b);
+    bool equal = json_equal(left, right);
+    json_decref(left);
+    json_decref(right);
+    return equal;
 }
 
 static struct str text_at(const json_t *array, size_t index)

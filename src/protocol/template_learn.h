@@ -9,6 +9,7 @@
 #define FATHOM_PROTOCOL_TEMPLATE_LEARN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/status.h"
@@ -29,6 +30,9 @@ const struct prompt_view *template_probe(size_t index);
  * back. */
 enum status template_learn(const struct str rendered[TEMPLATE_PROBE_COUNT], const struct chat_template **out,
                            struct error *error) STATUS_CHECKED;
+
+/* Whether both write the same; of learnt ones too. */
+bool template_equal(const struct chat_template *a, const struct chat_template *b);
 
 /* A template as JSON, for the journal of a run: the name of a named one, all pieces of one that was learnt. New
  * reference. */

@@ -327,6 +327,8 @@ static void render__bad_answers_harm_nothing(void **state)
     (void)state;
     char *huge = mem_zalloc((size_t)2 << 20);
     memset(huge, '[', ((size_t)2 << 20) - 1);
+    char *nested = mem_zalloc((size_t)400 << 10); /* below the cap of an answer, so it is read */
+    memset(nested, '[', ((size_t)400 << 10) - 1);
     char *long_prompt = mem_zalloc((size_t)100 << 10);
     memset(long_prompt, 'a', ((size_t)100 << 10) - 1);
     memcpy(long_prompt, "{\"prompt\":\"", 11);
@@ -347,6 +349,8 @@ static void render__bad_answers_harm_nothing(void **state)
         {200, "{\"count\":\"12\"}"},
         {200, "{\"count\":9223372036854775807}"},
         {200, "{\"count\":1e300}"},
+        {200, "{\"count\":NaN,\"tokens\":[NaN]}"},
+        {200, nested},
         {200, "{\"count\":3,\"tokens\":[1]}"},
         {200, "{\"count\":1,\"tokens\":{\"a\":1}}"},
         {200, "{\"count\":2,\"max_model_len\":-7}"},
@@ -380,6 +384,7 @@ static void render__bad_answers_harm_nothing(void **state)
     small_tokenizer_finish(&small);
     free(long_prompt);
     free(huge);
+    free(nested);
 }
 
 static void render__later_questions_may_fail(void **state)

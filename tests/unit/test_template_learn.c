@@ -132,6 +132,8 @@ static void template_learn__makes_pieces_of_what_is_new(void **state)
         json_t *json = template_to_json(learnt);
         assert_int_equal(template_from_json(json, &again, &error), STATUS_OK);
         assert_gives_back(again, &server);
+        assert_true(template_equal(learnt, again));
+        assert_false(template_equal(learnt, template_find(str_of(cases[i].name))));
         json_decref(json);
         template_destroy(again);
         template_destroy(learnt);
