@@ -95,7 +95,9 @@ enum status tokenizer_decode(const struct tokenizer *tokenizer, const uint32_t *
                              struct buf *out, struct error *error) STATUS_CHECKED;
 
 /* Truncation: the longest prefix of `text`, in bytes, that ends where one of its tokens ends and between characters,
- * and whose own count is at most `tokens`. The whole length where all fits. */
+ * and whose own count is at most `tokens`. The whole length where all fits. Where the tokens do not say the text that
+ * was read (it was normalized, or has characters that are in no token), a prefix between characters whose count is at
+ * most `tokens`, though a longer one may be too. */
 size_t tokenizer_fit(const struct tokenizer *tokenizer, struct str text, unsigned flags, int64_t tokens);
 
 /* Whether counts add up at this place: `text` begins with an added token that takes nothing from what stands before it,
