@@ -182,10 +182,9 @@ enum status json_escape(struct buf *out, struct str text)
             status = buf_append_str(out, STR("\xEF\xBF\xBD"));
             i += length;
         } else {
-            char letter = escape_letter(c), escape[7];
-            int length = letter == 'u' ? snprintf(escape, sizeof escape, "\\u%04x", c)
-                                       : snprintf(escape, sizeof escape, "\\%c", letter);
-            status = buf_append(out, escape, (size_t)length);
+            static const char digits[] = "0123456789abcdef";
+            const char letter = escape_letter(c), escape[] = {'\\', letter, '0', '0', digits[c >> 4], digits[c & 15]};
+            status = buf_append(out, escape, letter == 'u' ? 6 : 2);
             i++;
         }
     }
