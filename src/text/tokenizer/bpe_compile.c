@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <time.h>
 #include <xxhash.h>
 
 #include "core/mem.h"
@@ -6,6 +7,11 @@
 #include "text/tokenizer/bpe_internal.h"
 
 #define NO_RANK UINT32_MAX
+
+/* Places in use behind one another in a table with open addressing: with a vocabulary that is not made to have many,
+ * some hundred at most. A search goes through all of them. */
+#define RUN_MOST   8192
+#define STEPS_MOST (UINT32_C(1) << 26) /* past places in use, while a table is filled */
 
 /* Open addressing: tokens by text, merges by what they join. A slot is an index + 1. */
 struct table {
@@ -16,6 +22,7 @@ struct table {
 struct compiler {
     const struct model_spec *model;
     struct table by_text, by_pair;
+    uint64_t seed; /* of both; not to be foreseen by who makes a vocabulary */
     struct bpe_head *head;
     uint32_t n_ids;
     const struct spec_token **by_id; /* NULL where there is none */
@@ -34,7 +41,7 @@ static void table_init(struct table *table, size_t count)
 
 static uint32_t find_text(const struct compiler *c, struct str text)
 {
-    size_t at = XXH3_64bits(text.data, text.len) & c->by_text.mask;
+    size_t at = XXH3_64bits_withSeed(text.data, text.len, c->seed) & c->by_text.mask;
     for (uint32_t slot; (slot = c->by_text.slots[at]) != 0; at = (at + 1) & c->by_text.mask)
         if (str_equal(c->model->tokens[slot - 1].text, text))
             return c->model->tokens[slot - 1].id;
@@ -59,7 +66,7 @@ static enum status add_tokens(struct compiler *c)
         if (find_text(c, token->text) != BPE_NONE)
             return error_set(c->error, STATUS_INVALID, "the vocabulary has the token \"%.*s\" more than once",
                              STR_ARG(token->text));
-        size_t at = XXH3_64bits(token->text.data, token->text.len) & c->by_text.mask;
+        size_t at = XXH3_64bits_withSeed(token->text.data, token->text.len, c->seed) & c->by_text.mask;
         while (c->by_text.slots[at] != 0)
             at = (at + 1) & c->by_text.mask;
         c->by_text.slots[at] = (uint32_t)i + 1;
@@ -70,7 +77,7 @@ static enum status add_tokens(struct compiler *c)
 /* The slot of a pair, or the free one where it belongs. */
 static uint32_t *pair_slot(const struct compiler *c, uint32_t left, uint32_t right)
 {
-    size_t at = bpe_pair_hash(BPE_SPLIT_PAIR(left, right)) & c->by_pair.mask;
+    size_t at = bpe_pair_hash(BPE_SPLIT_PAIR(left, right) ^ c->seed) & c->by_pair.mask;
     for (uint32_t slot; (slot = c->by_pair.slots[at]) != 0; at = (at + 1) & c->by_pair.mask)
         if (c->model->merges[slot - 1].left == left && c->model->merges[slot - 1].right == right)
             break;
@@ -190,8 +197,14 @@ static size_t make_splits(struct compiler *c)
     return n_used;
 }
 
-static void write_pairs(struct compiler *c, size_t n_used, struct image_writer *image)
+static enum status too_long_run(const struct compiler *c)
 {
+    return error_set(c->error, STATUS_UNSUPPORTED, "the vocabulary's tokens collide as those of no model do");
+}
+
+static enum status write_pairs(struct compiler *c, size_t n_used, struct image_writer *image)
+{
+    size_t run = 0, longest = 0, steps = 0;
     uint32_t bits = 4;
     while (((size_t)1 << bits) * 2 < n_used * 3)
         bits++;
@@ -204,12 +217,19 @@ static void write_pairs(struct compiler *c, size_t n_used, struct image_writer *
             continue;
         uint64_t hash = bpe_pair_hash(c->splits[id] & BPE_SPLIT_PAIR_MASK);
         uint32_t at = (uint32_t)(hash >> 32) & mask;
-        while (pairs[at] != BPE_PAIR_EMPTY)
+        while (pairs[at] != BPE_PAIR_EMPTY && steps++ < STEPS_MOST)
             at = (at + 1) & mask;
         pairs[at] = (uint32_t)hash << BPE_ID_BITS | id;
     }
-    image_add(image, IMAGE_PAIRS, pairs, ((size_t)mask + 1) * sizeof *pairs);
+    for (size_t i = 0; i <= mask; i++) {
+        run = pairs[i] != BPE_PAIR_EMPTY ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    bool good = longest <= RUN_MOST && steps <= STEPS_MOST;
+    if (good)
+        image_add(image, IMAGE_PAIRS, pairs, ((size_t)mask + 1) * sizeof *pairs);
     free(pairs);
+    return good ? STATUS_OK : too_long_run(c);
 }
 
 static int by_length(const void *a, const void *b)
@@ -218,14 +238,20 @@ static int by_length(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
+/* Bytes that may have to be looked at in one place of a text. */
+#define LENGTHS_SUM_MOST ((size_t)1 << 18)
+
 /* The greatest first, each once. Too many different lengths are refused: no vocabulary has them. */
 static enum status add_long_length(struct compiler *c, uint32_t length)
 {
     struct bpe_head *head = c->head;
-    for (uint32_t i = 0; i < head->n_lengths; i++)
+    size_t sum = length;
+    for (uint32_t i = 0; i < head->n_lengths; i++) {
         if (head->lengths[i] == length)
             return STATUS_OK;
-    if (head->n_lengths == BPE_LENGTHS_MAX)
+        sum += head->lengths[i];
+    }
+    if (head->n_lengths == BPE_LENGTHS_MAX || sum > LENGTHS_SUM_MOST)
         return error_set(c->error, STATUS_UNSUPPORTED, "the vocabulary has tokens of too many different lengths");
     head->lengths[head->n_lengths++] = length;
     qsort(head->lengths, head->n_lengths, sizeof head->lengths[0], by_length);
@@ -235,7 +261,7 @@ static enum status add_long_length(struct compiler *c, uint32_t length)
 /* A table of IMAGE_LENGTHS while it is made. */
 struct length_index {
     uint32_t bits;
-    size_t used;
+    size_t used, steps;
     uint32_t *masks;
     uint16_t *tags;
 };
@@ -258,7 +284,7 @@ static void index_finish(struct length_index *index)
 static void index_add(struct length_index *index, uint64_t hash, uint16_t tag, uint32_t mask)
 {
     size_t at = (size_t)(hash >> (64 - index->bits));
-    while (index->tags[at] != 0 && index->tags[at] != tag)
+    while (index->tags[at] != 0 && index->tags[at] != tag && index->steps++ < STEPS_MOST)
         at = (at + 1) & (((size_t)1 << index->bits) - 1);
     index->used += index->tags[at] == 0;
     index->tags[at] = tag;
@@ -301,6 +327,16 @@ static enum status index_tokens(struct compiler *c, size_t n_three, size_t n_fiv
     return status;
 }
 
+static bool index_is_good(const struct length_index *index)
+{
+    size_t run = 0, longest = 0;
+    for (size_t i = 0; i < (size_t)1 << index->bits; i++) {
+        run = index->tags[i] != 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest <= RUN_MOST && index->steps <= STEPS_MOST;
+}
+
 static void write_index(struct compiler *c, const struct length_index *three, const struct length_index *five,
                         struct image_writer *image)
 {
@@ -329,7 +365,10 @@ static enum status write_lengths(struct compiler *c, struct image_writer *image)
     if (status != STATUS_OK)
         return status;
     status = index_tokens(c, n_three, n_five, &three, &five);
-    write_index(c, &three, &five, image);
+    if (status == STATUS_OK && !(index_is_good(&three) && index_is_good(&five)))
+        status = too_long_run(c);
+    if (status == STATUS_OK)
+        write_index(c, &three, &five, image);
     index_finish(&three);
     index_finish(&five);
     return status;
@@ -398,17 +437,23 @@ static enum status read_model(struct compiler *c)
 
 enum status bpe_compile(const struct model_spec *model, struct image_writer *image, struct error *error)
 {
-    struct compiler c = {.model = model, .head = mem_zalloc(sizeof(struct bpe_head)), .error = error};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct compiler c = {.model = model,
+                         .seed = (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(uintptr_t)&now,
+                         .head = mem_zalloc(sizeof(struct bpe_head)),
+                         .error = error};
     enum status status = read_model(&c);
     if (status == STATUS_OK) {
         c.made = mem_calloc(c.n_ids, sizeof *c.made);
         for (uint32_t id = 0; id < c.n_ids; id++)
             c.made[id] = c.by_id[id] != NULL ? make_token(&c, c.by_id[id]) : (struct bpe_symbol){.id = BPE_NONE};
-        write_pairs(&c, make_splits(&c), image);
+        status = write_pairs(&c, make_splits(&c), image);
         image_add(image, IMAGE_SPLITS, c.splits, c.n_ids * sizeof *c.splits);
         find_cuts(&c);
-        status = write_lengths(&c, image);
     }
+    if (status == STATUS_OK)
+        status = write_lengths(&c, image);
     if (status == STATUS_OK)
         status = write_whole(&c, image);
     if (status == STATUS_OK)
