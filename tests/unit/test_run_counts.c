@@ -118,6 +118,25 @@ static void run_counts__another_tokenizer_is_said_once(void **state)
     engine_world_finish(&world);
 }
 
+static void run_counts__what_is_off_now_and_then_is_not_said(void **state)
+{
+    (void)state;
+    REPLIES({.text = MORE, .usage = USAGE(20000)}, {.text = MORE, .usage = USAGE(24000)}, {.text = MORE},
+            {.text = MORE, .usage = USAGE(24100)}, {.text = MORE, .usage = USAGE(28000)},
+            {.text = "<answer>done</answer>", .usage = USAGE(28100)});
+    world.options.config.counter = &bytes;
+    engine_world_run(&world, "q");
+    size_t i, far = 0;
+    json_t *event;
+    json_array_foreach (world.events, i, event) {
+        int64_t difference = json_get_int(json_object_get(event, "prompt_tokens"), "difference", 0);
+        far += llabs(difference) > 1000;
+    }
+    assert_int_equal(far, 3);
+    assert_int_equal(said(&world), 0);
+    engine_world_finish(&world);
+}
+
 static void run_counts__outputs_of_tools_are_cut_by_the_counter(void **state)
 {
     (void)state;
@@ -173,6 +192,7 @@ int main(void)
         cmocka_unit_test(run_counts__the_difference_is_in_the_events),
         cmocka_unit_test(run_counts__without_usage_there_is_nothing_to_compare),
         cmocka_unit_test(run_counts__another_tokenizer_is_said_once),
+        cmocka_unit_test(run_counts__what_is_off_now_and_then_is_not_said),
         cmocka_unit_test(run_counts__outputs_of_tools_are_cut_by_the_counter),
         cmocka_unit_test(run_counts__the_journal_knows_the_tokenizer),
     };

@@ -120,6 +120,26 @@ static void session_exact__an_observation_is_cut_to_what_fits(void **state)
     assert_int_equal(world_result(world)->truncated_observations, 1);
 }
 
+static void session_exact__whatever_the_room_it_is_used(void **state)
+{
+    (void)state;
+    for (int64_t limit = 20000; limit < 20400; limit += 31) {
+        void *own;
+        setup(&own);
+        struct exact_world *exact = own;
+        struct world *world = &exact->world;
+        world->config.limits.observation_tokens = 1000000;
+        world->config.limits.context_tokens = limit;
+        world->config.limits.window_tokens = limit + 4608;
+        world_start(world, "Who was it?");
+        say_and_get(exact, 60000);
+        assert_true(world->forced);
+        assert_in_range(count_whole(exact), limit - 120, limit);
+        world_say(world, "<answer>1</answer>");
+        teardown(&own);
+    }
+}
+
 static void session_exact__what_the_server_adds_is_learnt(void **state)
 {
     struct exact_world *exact = *state;
@@ -142,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(session_exact__the_limit_is_kept_to_the_token, setup, teardown),
         cmocka_unit_test_setup_teardown(session_exact__an_observation_is_cut_to_what_fits, setup, teardown),
+        cmocka_unit_test(session_exact__whatever_the_room_it_is_used),
         cmocka_unit_test_setup_teardown(session_exact__what_the_server_adds_is_learnt, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
