@@ -18,11 +18,11 @@
  * every case, marks, numbers, spaces of one, two and three bytes, line ends, controls, the long s, characters newer
  * than PCRE2's edition, the last of each length. */
 static const uint32_t samples[] = {
-    'a',    's',    'S',     'l',     'r',     'e',     'Z',     '\'',     ' ',    '\n',   '\r',   '\t',
-    '0',    '9',    '/',     '.',     '!',     '+',     '_',     0x00,     0x7F,   0x85,   0xA0,   0xB2,
-    0xB5,   0xAA,   0xC9,    0xDF,    0x17F,   0x1C5,   0x2B0,   0x300,    0x483,  0x5D0,  0x663,  0x7FF,
-    0x903,  0x200D, 0x2028,  0x2160,  0x212A,  0x20AC,  0x3000,  0x3042,   0x4E2D, 0x9FA5, 0x9FA6, 0xE000,
-    0xFFFD, 0xFFFF, 0x1171E, 0x1E030, 0x11F04, 0x1F600, 0x31350, 0x10FFFF,
+    'a',    's',    'S',    'l',    'r',     'e',     'Z',     '\'',    ' ',     '\n',     '\r',   '\t',
+    '0',    '9',    '/',    '.',    '!',     '+',     '_',     0x00,    0x7F,    0x85,     0xA0,   0xB2,
+    0xB5,   0xAA,   0xC9,   0xDF,   0x17F,   0x1C5,   0x2B0,   0x300,   0x483,   0x5D0,    0x663,  0x7FF,
+    0x903,  0x200D, 0x2028, 0x2160, 0x212A,  0x20AC,  0x3000,  0x3042,  0x3099,  0x30FB,   0x4E2D, 0x9FA5,
+    0x9FA6, 0xE000, 0xFFFD, 0xFFFF, 0x1171E, 0x1E030, 0x11F04, 0x1F600, 0x31350, 0x10FFFF,
 };
 #define N_SAMPLES (sizeof samples / sizeof *samples)
 
@@ -209,6 +209,73 @@ static void splitter__equals_pcre2_on_ascii_in_blocks(void **state)
         both_destroy(&both);
     }
     buf_finish(&text);
+}
+
+/* Cuts by each of the splitters into matches and what lies between them, in order. */
+static void cut_by_all(const struct splitter *const *splitters, size_t n, struct str text, size_t base,
+                       struct pieces *out)
+{
+    if (text.len == 0)
+        return;
+    if (n == 0) {
+        out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+        out->items[out->count++] = (struct split_piece){(uint32_t)base, (uint32_t)(base + text.len)};
+        return;
+    }
+    struct pieces matches = split(splitters[0], text);
+    size_t at = 0;
+    for (size_t i = 0; i <= matches.count; i++) {
+        size_t from = i < matches.count ? matches.items[i].from : text.len;
+        size_t to = i < matches.count ? matches.items[i].to : text.len;
+        cut_by_all(splitters + 1, n - 1, str_slice(text, at, from), base + at, out);
+        cut_by_all(splitters + 1, n - 1, str_slice(text, from, to), base + from, out);
+        at = to;
+    }
+    free(matches.items);
+}
+
+static void check_joined(const struct splitter *const *splitters, size_t n, struct str text)
+{
+    const struct splitter *joined = splitter_join(splitters, n);
+    struct pieces expected = {0}, found = split(joined, text);
+    cut_by_all(splitters, n, text, 0, &expected);
+    assert_int_equal(found.count, expected.count);
+    for (size_t i = 0; i < found.count; i++) {
+        assert_int_equal(found.items[i].from, expected.items[i].from);
+        assert_int_equal(found.items[i].to, expected.items[i].to);
+    }
+    free(expected.items);
+    free(found.items);
+}
+
+static void splitter__joins_patterns_that_follow_each_other(void **state)
+{
+    (void)state;
+    struct splitter *three[3] = {0};
+    size_t n = 0;
+    struct buf text;
+    uint64_t seed = 6;
+    for (size_t k = 0; splitter_known_at(k); k++)
+        if (!splitter_known_at(k)->covers_all && n < 3)
+            three[n++] = create(regex(splitter_known_at(k)->pattern), SPLITTER_AUTO);
+    assert_int_equal(n, 3);
+    const struct splitter *const splitters[] = {three[0], three[1], three[2]};
+    assert_null(splitter_join(splitters, 2));
+    assert_null(splitter_join(splitters + 1, 1));
+    buf_init(&text, BUF_UNBOUNDED);
+    for (int round = 0; round < 20000; round++) {
+        buf_reset(&text);
+        uint32_t kinds = 2 + next_random(&seed) % (N_SAMPLES - 2), first = next_random(&seed) % N_SAMPLES;
+        for (uint32_t length = next_random(&seed) % 40; length > 0; length--) {
+            uint32_t random = next_random(&seed), times = random % 5 ? 1 : 1 + (random >> 8) % 4;
+            while (times-- > 0)
+                add_code_point(&text, samples[(first + (random >> 16) % kinds) % N_SAMPLES]);
+        }
+        check_joined(splitters, 3, buf_str(&text));
+    }
+    buf_finish(&text);
+    for (size_t i = 0; i < 3; i++)
+        splitter_destroy(three[i]);
 }
 
 /* Every code point there is, in an order that mixes them. */
@@ -487,6 +554,7 @@ int main(void)
         cmocka_unit_test(splitter__equals_pcre2_on_all_triples),
         cmocka_unit_test(splitter__equals_pcre2_on_random_text),
         cmocka_unit_test(splitter__equals_pcre2_on_ascii_in_blocks),
+        cmocka_unit_test(splitter__joins_patterns_that_follow_each_other),
         cmocka_unit_test(splitter__equals_pcre2_on_every_code_point),
         cmocka_unit_test(splitter__splits_as_the_libraries_do),
         cmocka_unit_test(splitter__gives_pieces_of_gpt2),

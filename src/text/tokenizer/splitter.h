@@ -33,6 +33,10 @@ void splitter_destroy(struct splitter *splitter);
 /* Whether the pattern leaves no text unmatched, so that matches and pieces are the same. */
 bool splitter_covers_all(const struct splitter *splitter);
 
+/* One that gives the pieces that come of cutting by these one after the other, each into its matches and what lies
+ * between them; NULL where none is known. Static. */
+const struct splitter *splitter_join(const struct splitter *const *splitters, size_t n);
+
 /* GPT-2's pattern, that of ByteLevel with use_regex. Static. */
 struct spec_pattern splitter_gpt2(void);
 

@@ -2,6 +2,8 @@
  * Characters that are none of these, such as controls, are left between the matches. */
 #include "text/tokenizer/splitter_hand.h"
 
+#include "text/tokenizer/splitter.h"
+
 #define WORD (HAND_LETTER | HAND_MARK)
 
 size_t splitter_numbers_next(struct split_walk *walk, struct split_piece *pieces)
@@ -90,4 +92,108 @@ size_t splitter_deepseek_next(struct split_walk *walk, struct split_piece *piece
     }
     walk->at = (size_t)(at - text);
     return count;
+}
+
+/* All three at once. The third sees numbers by themselves, of which it takes none, and of the rest the Chinese and
+ * Japanese runs (`cjk`) and what lies between them, each as a text of its own; what ends such a text is of one kind. */
+#define TAKEN HAND_NUMBER
+
+HAND_INLINE unsigned joined_kind(hand_at at, bool cjk, unsigned *len)
+{
+    unsigned kind = hand_kind(at, len);
+    return is_cjk(at) != cjk ? TAKEN : kind;
+}
+
+HAND_INLINE hand_at joined_skip(hand_at at, hand_at end, bool cjk, unsigned kinds)
+{
+    unsigned len;
+    while (at < end && (joined_kind(at, cjk, &len) & kinds))
+        at += len;
+    return at;
+}
+
+HAND_INLINE bool is_taken_or_end(hand_at at, hand_at end, bool cjk)
+{
+    unsigned len;
+    return at == end || (joined_kind(at, cjk, &len) & TAKEN);
+}
+
+HAND_INLINE hand_at joined_white_space(hand_at at, hand_at end, bool cjk)
+{
+    hand_at p = at, last = at, behind_newline = NULL;
+    unsigned len, kind;
+    while (p < end && ((kind = joined_kind(p, cjk, &len)) & HAND_SPACE)) {
+        last = p;
+        p += len;
+        if (kind & HAND_NEWLINE)
+            behind_newline = p;
+    }
+    if (behind_newline)
+        return behind_newline;
+    return last == at || is_taken_or_end(p, end, cjk) ? p : last;
+}
+
+/* As piece_at, of what is not taken. */
+HAND_INLINE hand_at joined_piece_at(hand_at at, hand_at end, bool cjk, unsigned kind, hand_at behind)
+{
+    if ((kind & HAND_SYMBOL) && *at < 0x80 && behind < end && hand_is_ascii_letter(*behind))
+        return hand_skip_ascii_letters(behind, end);
+    if (!(kind & (HAND_NEWLINE | HAND_SYMBOL))) {
+        hand_at start = kind & HAND_LETTER ? at : behind;
+        hand_at found = cjk ? start : hand_skip_ascii_letters(start, end);
+        if (found < end && *found >= 0x80)
+            found = joined_skip(found, end, cjk, WORD);
+        if (found > start)
+            return found;
+        if (kind & HAND_MARK)
+            return behind;
+    }
+    unsigned len;
+    if ((kind & HAND_SYMBOL) || (*at == ' ' && behind < end && (joined_kind(behind, cjk, &len) & HAND_SYMBOL))) {
+        hand_at p = joined_skip(behind, end, cjk, HAND_SYMBOL);
+        while (!cjk && p < end && (*p == '\r' || *p == '\n'))
+            p++;
+        return p;
+    }
+    return kind & HAND_SPACE ? joined_white_space(at, end, cjk) : NULL;
+}
+
+HAND_INLINE hand_at number_at(hand_at at, hand_at end)
+{
+    unsigned len;
+    for (int i = 0; i < 3 && at < end && (hand_kind(at, &len) & HAND_NUMBER); i++)
+        at += len;
+    return at;
+}
+
+/* Characters that nothing takes are a piece together. */
+static size_t joined_next(struct split_walk *walk, struct split_piece *pieces)
+{
+    hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
+    size_t count = 0;
+    while (count < SPLITTER_BATCH && at < end) {
+        hand_at from = at, found = NULL;
+        bool cjk = is_cjk(at);
+        while (at < end && !found) {
+            unsigned len, kind = joined_kind(at, cjk, &len);
+            if (kind & TAKEN)
+                found = at > from ? at : number_at(at, end);
+            else if ((found = joined_piece_at(at, end, cjk, kind, at + len)) == NULL)
+                at += len;
+            else if (at > from)
+                found = at;
+        }
+        at = found ? found : at;
+        pieces[count++] = (struct split_piece){(uint32_t)(from - text), (uint32_t)(at - text)};
+    }
+    walk->at = (size_t)(at - text);
+    return count;
+}
+
+const struct splitter *splitter_join(const struct splitter *const *splitters, size_t n)
+{
+    static const struct splitter joined = {.next = joined_next, .covers_all = true};
+    bool known = n == 3 && splitters[0]->next == splitter_numbers_next &&
+                 splitters[1]->next == splitter_deepseek_cjk_next && splitters[2]->next == splitter_deepseek_next;
+    return known ? &joined : NULL;
 }

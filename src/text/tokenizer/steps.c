@@ -45,27 +45,43 @@ static enum status open_pre_tokenizer(struct step *step, struct error *error)
     return open_pattern(step, splitter_gpt2(), error);
 }
 
-/* Whether the step cuts into the matches of its pattern and nothing else, where the pattern leaves nothing out. */
+/* Whether the step cuts into the matches of its pattern, and nothing else where the pattern leaves nothing out. */
 static bool gives_matches(const struct step *step)
 {
     bool invert = step->record->flags & STEP_INVERT;
-    return step->record->kind == PRE_TOKENIZER_SPLIT && step->splitter && splitter_covers_all(step->splitter) &&
+    return step->record->kind == PRE_TOKENIZER_SPLIT && step->splitter &&
            (step->record->behavior == SPLIT_ISOLATED || (step->record->behavior == SPLIT_REMOVED && invert));
+}
+
+static const struct splitter *join(const struct step *first, uint32_t count)
+{
+    const struct splitter *splitters[8];
+    if (count > sizeof splitters / sizeof splitters[0])
+        return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!gives_matches(&first[i]) || first[i].record->behavior != SPLIT_ISOLATED)
+            return NULL;
+        splitters[i] = first[i].splitter;
+    }
+    return splitter_join(splitters, count);
 }
 
 static const struct splitter *find_single(const struct steps *steps)
 {
     uint32_t count = steps->head->n_pre_tokenizers;
-    if (!count || count > 2)
+    if (!count)
         return NULL;
     const struct step *first = &steps->pre_tokenizers[0], *last = &steps->pre_tokenizers[count - 1];
     uint32_t changes = last->record->flags & (STEP_PREFIX_SPACE | STEP_USE_REGEX);
     bool byte_level = last->record->kind == PRE_TOKENIZER_BYTE_LEVEL;
     if (count == 1 && byte_level)
         return changes == STEP_USE_REGEX && splitter_covers_all(last->splitter) ? last->splitter : NULL;
-    if (!gives_matches(first) || (count == 2 && !(byte_level && !changes)))
+    if (byte_level && changes)
         return NULL;
-    return first->splitter;
+    uint32_t cuts = byte_level ? count - 1 : count;
+    if (cuts == 1)
+        return gives_matches(first) && splitter_covers_all(first->splitter) ? first->splitter : NULL;
+    return join(first, cuts);
 }
 
 enum status steps_open(const struct image *image, struct steps **out, struct error *error)

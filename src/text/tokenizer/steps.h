@@ -27,8 +27,8 @@ enum status steps_from_spec(const struct tokenizer_spec *spec, struct steps **ou
  * first). */
 struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch);
 
-/* Where all that happens before the model is one pattern that covers all and bytes as they are: its splitter, so that a
- * caller can go through the text without copies. NULL elsewhere. */
+/* Where all that happens before the model is bytes as they are and one pattern that covers all, or several that have a
+ * splitter together: the splitter, so that a caller can go through the text without copies. NULL elsewhere. */
 const struct splitter *steps_splitter(const struct steps *steps);
 
 /* The pre-tokenizers in general: calls `take` with batches of pieces of some text, in order. `text` is normalized. */
