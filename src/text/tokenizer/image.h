@@ -22,7 +22,7 @@
 #define IMAGE_VERSION 1
 
 enum image_section {
-    IMAGE_ABOUT,         /* struct of tokenizer.c: flags, ids around a text */
+    IMAGE_ABOUT,         /* struct tokenizer_about: the model, the vocabulary's size, ids around a text */
     IMAGE_CHAT_TEMPLATE, /* text */
     IMAGE_TOKEN_TEXT,    /* the texts of all tokens behind one another */
     IMAGE_TOKEN_ENDS,    /* uint32_t per id: where its text ends */

@@ -121,7 +121,7 @@ static bool stands_for_itself(uint32_t byte)
 
 /* The 68 bytes that do not stand for themselves stand, in order, behind the first 256 characters: 0 to 32, 127 to 160,
  * 173. */
-uint32_t byte_level_character(unsigned char byte)
+static uint32_t byte_level_character(unsigned char byte)
 {
     if (stands_for_itself(byte))
         return byte;

@@ -24,8 +24,7 @@ struct str normalize_nmt(struct str text, struct buf *out);
 /* Each byte becomes the printable character that stands for it in GPT-2's vocabulary. */
 struct str normalize_byte_level(struct str text, struct buf *out);
 
-/* The character that stands for a byte, and the byte that a character stands for; -1 where it stands for none. */
-uint32_t byte_level_character(unsigned char byte);
+/* The byte that a character of such a vocabulary stands for; -1 where it stands for none. */
 int byte_level_byte(uint32_t character);
 
 /* SentencePiece's precompiled map: a double array over bytes, then the replacements, each ended by NUL. The map is used

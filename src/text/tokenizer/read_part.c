@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "text/tokenizer/normalize.h"
 
 /* jansson takes some 100 bytes for a value: these bound what a hostile file can make it take. Gemma 3, among the
  * largest vocabularies there are, has half a million containers and two million values. */
@@ -102,23 +103,11 @@ enum status read_id(const json_t *value, const char *place, uint32_t *out, struc
     return STATUS_OK;
 }
 
-/* A printable character of Latin-1 stands for its own byte, the others, in order, are U+0100 and on (GPT-2). */
-static int stand_in_byte(uint32_t code_point)
-{
-    if ((code_point > 0x20 && code_point < 0x7F) || (code_point > 0xA0 && code_point <= 0xFF && code_point != 0xAD))
-        return (int)code_point;
-    if (code_point >= 0x100 && code_point <= 0x120)
-        return (int)code_point - 0x100; /* 00 to 20 */
-    if (code_point >= 0x121 && code_point <= 0x142)
-        return (int)code_point - 0x121 + 0x7F; /* 7F to A0 */
-    return code_point == 0x143 ? 0xAD : -1;
-}
-
 size_t read_stand_ins(struct str text, char *out)
 {
     size_t count = 0;
     for (size_t i = 0, length; i < text.len; i += length) {
-        int byte = stand_in_byte(utf8_decode(str_slice(text, i, text.len), &length));
+        int byte = byte_level_byte(utf8_decode(str_slice(text, i, text.len), &length));
         if (byte < 0)
             return SIZE_MAX;
         out[count++] = (char)byte;
