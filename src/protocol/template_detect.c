@@ -153,7 +153,8 @@ uint64_t template_fingerprint(struct str jinja)
     return fingerprint.hash;
 }
 
-/* Of the texts in the models' tokenizer_config.json. tests/flow/test_templates.py renders them beside ours. */
+/* Of the texts in the models' tokenizer_config.json, each rendered beside ours; tests/flow/test_templates.py does it
+ * again with those that scripts/tokenizers fetches. */
 static const struct known {
     uint64_t fingerprint;
     const char *name;
