@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What counting and encoding costs, beside other tokenizers, on the same bytes in the same run: MB/s on one core in a fresh process
-(cold: the first pass) and after it (warm), runs of one letter and the like, readiness and memory, and a conversation that grows to
-the context limit. Ids are compared first; where ours differ the exit code is 1.
+"""What counting and encoding costs, beside other tokenizers, on the same bytes in the same run: MB/s on one core in a fresh
+process (cold: the first pass) and after it (warm), runs of one letter and the like, readiness and memory, and a conversation
+that grows to the context limit. Ids are compared first; where ours differ the exit code is 1.
 
 Usage: bench/tokens.py BENCH_TOKENS [KIND…], after scripts/tokenizers --peers
 """
@@ -161,7 +161,7 @@ class Bench:
             except (OSError, StopIteration):
                 print(f"{kind}: not measured, the shared data is not here")
 
-    def check(self, kind, name, ours, other):
+    def check(self, name, ours, other):
         if ours["hash"] == other["hash"] and ours["tokens"] == other["tokens"]:
             return ""
         if name in ("tiktoken", "tokenizers"):
@@ -180,51 +180,44 @@ class Bench:
                 print("    OUR COUNT IS NOT THE NUMBER OF OUR IDS")
 
             def row(name, result, more=""):
-                print(
-                    f"  {vocabulary:27} {name:16} {size / result['cold'] / 1e6:10.1f}  {size / result['warm'] / 1e6:10.1f}   {more}",
-                    flush=True)
+                cold, warm = (size / result[key] / 1e6 for key in ("cold", "warm"))
+                print(f"  {vocabulary:27} {name:16} {cold:10.1f}  {warm:10.1f}   {more}", flush=True)
 
             row("ours, ids", ids)
             row("ours, count", count)
             for name in peers:
                 result = peer(name, COMPONENTS / vocabulary, path, 2)
                 if result:
-                    row(
-                        name, result,
-                        f"{result['cold'] / ids['cold']:6.1f} {result['warm'] / ids['warm']:7.1f}{self.check(kind, name, ids, result)}"
-                    )
+                    times = f"{result['cold'] / ids['cold']:6.1f} {result['warm'] / ids['warm']:7.1f}"
+                    row(name, result, times + self.check(name, ids, result))
 
     def runs(self):
         vocabulary = "ranks/cl100k_base.tiktoken"
-        print(
-            "\nA megabyte of one kind in a row, ms, first time (cl100k; tiktoken on a hundredth of it, where it is not yet quadratic)"
-        )
+        print("\nA megabyte of one kind in a row, ms, first time (cl100k; tiktoken on a hundredth of it, where it is not yet "
+              "quadratic)")
         for name, text in hostile().items():
             path, part = self.folder / "run.documents", self.folder / "part.documents"
             write_documents(path, [text])
             write_documents(part, [text[:len(text) // 100]])
-            ids, count, small = (self.ours("ids", vocabulary, path), self.ours("count", vocabulary,
-                                                                               path), self.ours("ids", vocabulary, part))
-            qwen = self.ours("ids", "qwen3/tokenizer.json", path)
+            ids, count = self.ours("ids", vocabulary, path), self.ours("count", vocabulary, path)
+            qwen, small = self.ours("ids", "qwen3/tokenizer.json", path), self.ours("ids", vocabulary, part)
             result = peer("tiktoken", COMPONENTS / vocabulary, part, 0)
+            beside = f", tiktoken {result['cold'] * 1e3:8.2f}{self.check('tiktoken', small, result)}" if result else ""
             print(
-                f"  {name:18} ids {ids['cold'] * 1e3:7.1f}   count {count['cold'] * 1e3:7.1f}   Qwen3 {qwen['cold'] * 1e3:7.1f}   a hundredth: "
-                f"ours {small['cold'] * 1e3:6.2f}" +
-                (f", tiktoken {result['cold'] * 1e3:8.2f}{self.check(name, 'tiktoken', small, result)}" if result else ""),
+                f"  {name:18} ids {ids['cold'] * 1e3:7.1f}   count {count['cold'] * 1e3:7.1f}   "
+                f"Qwen3 {qwen['cold'] * 1e3:7.1f}   a hundredth: ours {small['cold'] * 1e3:6.2f}{beside}",
                 flush=True)
 
     def readiness(self):
-        print(
-            "\nReady                          from the source ms   image MB   mapped ms   memory MB: mapped, after 4 MB of text"
-        )
+        print("\nReady                          from the source ms   image MB   mapped ms   memory MB: mapped, after traces")
         path = self.folder / "ready.documents"
         write_documents(path, traces())
         for vocabulary, _ in VOCABULARIES:
             image, about = self.image(vocabulary)
             results = [self.ours("count", vocabulary, path) for _ in range(3)]
-            print(
-                f"  {vocabulary:28} {about['compile_ms']:15.0f} {about['image_bytes'] / 1e6:12.1f} {min(r['ready_ms'] for r in results):11.3f}"
-                f" {results[0]['ready_kb'] / 1e3:12.1f} {results[0]['rss_kb'] / 1e3:10.1f}")
+            ready = min(result["ready_ms"] for result in results)
+            print(f"  {vocabulary:28} {about['compile_ms']:15.0f} {about['image_bytes'] / 1e6:12.1f} {ready:11.3f}"
+                  f" {results[0]['ready_kb'] / 1e3:12.1f} {results[0]['rss_kb'] / 1e3:10.1f}")
 
     def conversation(self, rounds=34, tokens=114_614):
         """As long as the one that the reference was measured with."""
@@ -238,11 +231,11 @@ class Bench:
         if ours["rounds"] != theirs["rounds"]:
             self.failed = True
             print(f"    OUR COUNTS DIFFER: {ours['rounds']} {theirs['rounds']}")
-        print(
-            f"\nA conversation of {len(ours['rounds'])} rounds to {ours['rounds'][-1]} tokens, counted before each completion, CPU\n"
-            f"  the token meter       {ours['cpu_ms']:10.2f} ms\n"
-            f"  the reference's way   {theirs['cpu_ms']:10.0f} ms   × {theirs['cpu_ms'] / ours['cpu_ms']:.0f}   (loading {theirs['load_ms']:.0f}, reading "
-            f"{theirs['read_ms']:.0f})")
+        counted = ours["rounds"]
+        print(f"\nA conversation of {len(counted)} rounds to {counted[-1]} tokens, counted before each completion, CPU\n"
+              f"  the token meter       {ours['cpu_ms']:10.2f} ms\n"
+              f"  the reference's way   {theirs['cpu_ms']:10.0f} ms   × {theirs['cpu_ms'] / ours['cpu_ms']:.0f}   "
+              f"(loading {theirs['load_ms']:.0f}, reading {theirs['read_ms']:.0f})")
 
 
 def grow(trajectories, rounds, tokens):
