@@ -10,7 +10,7 @@
 #include "text/tokenizer/read_scan.h"
 #include "text/tokenizer/text_map.h"
 
-#define MAX_TOKEN_BYTES ((size_t)1 << 16)
+#define MAX_TOKEN_BYTES ((size_t)1 << 13)  /* the longest of any model are of some hundred characters */
 #define MAX_TEXT_BYTES  ((size_t)64 << 20) /* the largest vocabularies have 3 MiB */
 #define MAX_MERGES      ((size_t)1 << 24)
 
