@@ -1,7 +1,7 @@
 /* src/text/tokenizer/splitter_syntax.h
  *
- * Reading the regular expressions of tokenizer files: what splitter_rewrite.c and splitter_class.c share. The syntax is
- * that of Oniguruma 6.9 (its doc/RE), or of the regex crate as fancy-regex passes it on.
+ * Reading the regular expressions of tokenizer files: what splitter_rewrite.c, splitter_class.c and splitter_names.c
+ * share. The syntax is that of Oniguruma 6.9 (its doc/RE), or of the regex crate as fancy-regex passes it on.
  */
 #ifndef FATHOM_TEXT_TOKENIZER_SPLITTER_SYNTAX_H
 #define FATHOM_TEXT_TOKENIZER_SPLITTER_SYNTAX_H
@@ -46,6 +46,11 @@ enum status pattern_class(struct pattern_reader *reader, bool any_case, struct u
 
 /* \w outside of a class. */
 void pattern_add_word(const struct pattern_reader *reader, struct unicode_set *set);
+
+/* The characters of \p{name} and of [:name:], `name` folded: lower case, without spaces, hyphens and underscores. False
+ * where the name is not known. */
+bool pattern_add_category(const char *name, struct unicode_set *set);
+bool pattern_add_posix(const char *name, struct unicode_set *set);
 
 /* Whether there is another case of it; ASCII aside. */
 bool pattern_has_case(uint32_t code_point);
