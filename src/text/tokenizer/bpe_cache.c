@@ -29,13 +29,22 @@ struct bpe_cache {
     _Atomic uint64_t pairs[1u << PAIR_BITS]; /* each a pair with the two bits above it; 0: empty */
 };
 
-/* Mapped, so that no page of it is there before something is remembered in it. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Mapped, so that no page of it is there before something is remembered in it, and then in huge ones where the system
+ * has them: small ones would be touched one by one, in no order. */
 struct bpe_cache *bpe_cache_create(void)
 {
-    void *cache = mmap(NULL, sizeof(struct bpe_cache), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (cache == MAP_FAILED)
+    size_t size = sizeof(struct bpe_cache);
+    char *all = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
         abort(); /* out of memory, as in core/mem.h */
-    return cache;
+    size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0)
+        munmap(all, before);
+    munmap(all + before + size, HUGE_PAGE - before);
+    (void)madvise(all + before, size, MADV_HUGEPAGE);
+    return (void *)(all + before);
 }
 
 void bpe_cache_destroy(struct bpe_cache *cache)
