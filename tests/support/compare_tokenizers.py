@@ -229,7 +229,7 @@ class Comparison:
 
     def fitting(self, part):
         """What fits is a prefix between characters whose own count is within the limit; and where tokens say the text that
-        was read, it is the longest such one that ends where a token ends."""
+        was read, of the whole and of the prefix, none that ends where a token ends is longer."""
         texts = [text.decode("utf-8", "replace").encode()[:160].decode("utf-8", "ignore").encode() for _, text in part]
         many_ids = self.driver.encode(texts)
         limits = [self.source.randint(0, len(ids) + 1) for ids in many_ids]
@@ -247,8 +247,11 @@ class Comparison:
             said = self.driver.decode([ids[:n] for n in range(len(ids) + 1)])
             if said[-1] == text:
                 ends = [part for part in said if part == text[:len(part)] and text[len(part):len(part) + 1] not in INSIDE]
-                longest = max(len(p) for p, count in zip(ends, self.driver.count(ends)) if count <= limit)
-                if fits != longest:
+                alone = self.driver.encode(ends)
+                longest = max(
+                    len(end) for end, own, same in zip(ends, alone, self.driver.decode(alone))
+                    if len(own) <= limit and same == end)
+                if fits < longest:
                     self.differ("fit", text, f"limit {limit}: {fits} bytes, though {longest} fit")
 
     def boundaries(self, part):

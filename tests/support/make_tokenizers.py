@@ -266,11 +266,12 @@ def by_chance(source):
     byte_level = source.random() < .5
     normalizer = normalizers.Sequence([source.choice(steps)() for _ in range(source.randint(0, 3))])
     before = [source.choice(cuts)() for _ in range(source.randint(0, 3))]
+    schemes = ["always", "never"] if len(normalizer) else ["always", "first", "never"]  # else it may be refused
     if byte_level:
         before.append(pre_tokenizers.ByteLevel(add_prefix_space=source.random() < .3, use_regex=source.random() < .5))
     elif source.random() < .6:
         before.append(
-            pre_tokenizers.Metaspace(prepend_scheme=source.choice(["always", "first", "never"]), split=source.random() < .5))
+            pre_tokenizers.Metaspace(prepend_scheme=source.choice(schemes), split=source.random() < .5))
     added = source.sample(VISIBLE, source.randint(0, len(VISIBLE)))
     common = {"normalizer": normalizer, "pre_tokenizer": pre_tokenizers.Sequence(before), "added": added}
     if not byte_level and source.random() < .3:

@@ -199,7 +199,8 @@ def small_alphabets(source, count):
         yield "".join(several(source, alphabet, 1, 24))
 
 
-def runs(source, count, longest=3000):
+def runs(source, count):
+    longest = 3000 if count > 5 else 300
     data = base64.b64encode(source.randbytes(3 * longest)).decode()
     units = [
         "a", "A", " ", "\n", "\t", "=", "-", ".", "0", "1", "中", "é", "\u0301", "👍", "\r\n", " a", "ab", "abc", "aA", "'s",
@@ -317,7 +318,7 @@ def recorded():
 def sample(budget, seed=1):
     """A random part of what is recorded: `budget` bytes for each kind at most, long texts cut."""
     source = random.Random(f"{seed} sample")
-    kinds, out = {}, []
+    kinds, out, longest = {}, [], min(20000, budget)
     for kind, text in recorded():
         kinds.setdefault(kind, []).append(text)
     for kind, texts in kinds.items():
@@ -326,8 +327,8 @@ def sample(budget, seed=1):
         for text in texts:
             if left <= 0:
                 break
-            start = source.randrange(max(1, len(text) - 20000))
-            part = text[start:start + 20000]
+            start = source.randrange(max(1, len(text) - longest))
+            part = text[start:start + longest]
             left -= len(part)
             out.append((kind, part))
     return out
