@@ -323,10 +323,48 @@ static void bpe__equals_the_plain_way(void **state)
     free(w);
 }
 
+/* Every byte, and many tokens of three that differ like numbers one behind the other. */
+static void bpe__takes_regular_tokens(void **state)
+{
+    (void)state;
+    enum { BYTES = 256, ALL = 50256 };
+    struct world *w = mem_zalloc(sizeof *w);
+    char *texts = mem_calloc(ALL, 3);
+    struct spec_token *tokens = mem_calloc(ALL, sizeof *tokens);
+    for (uint32_t i = 0; i < ALL; i++) {
+        uint32_t number = i < BYTES ? i << 8 : i - BYTES;
+        texts[3 * i] = (char)(number >> 8);
+        texts[3 * i + 1] = (char)number;
+        tokens[i] = (struct spec_token){.text = str_make(texts + 3 * (size_t)i, i < BYTES ? 1 : 3), .id = i};
+    }
+    w->model = (struct model_spec){
+        .kind = MODEL_BPE,
+        .byte_level = true,
+        .merge_by_rank = true,
+        .ignore_merges = true,
+        .unknown = -1,
+        .tokens = tokens,
+        .n_tokens = ALL,
+    };
+    make(w);
+    for (uint32_t i = 0; i < ALL; i += 97) {
+        struct token_ids ids = {0};
+        const struct split_piece piece = {0, (uint32_t)tokens[i].text.len};
+        assert_int_equal(bpe_encode(w->bpe, tokens[i].text.data, &piece, 1, &ids), 1);
+        assert_int_equal(ids.ids[0], i);
+        token_ids_finish(&ids);
+    }
+    unmake(w);
+    free(tokens);
+    free(texts);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bpe__equals_the_plain_way),
+        cmocka_unit_test(bpe__takes_regular_tokens),
     };
     return cmocka_run_group_tests_name("bpe", tests, NULL, NULL);
 }
