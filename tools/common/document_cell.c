@@ -24,11 +24,11 @@ struct confined *cell_start(const struct documents *documents, struct loop *loop
                             confined_done_fn done, void *user)
 {
     const struct confine_bind binds[] = {
-        {.source = documents->worker, .target = CELL_WORKER_INSIDE},
         {.source = "/opt", .optional = true},
         {.source = "/etc/poppler", .optional = true},
         {.source = "/var/cache/fontconfig", .optional = true},
         {.source = "/var/lib/libreoffice", .optional = true},
+        {.source = documents->worker, .target = CELL_WORKER_INSIDE}, /* the last: there may be none */
     };
     const struct confinement confinement = {
         .limits = {.cpu_seconds = 2 * (options->timeout_ms / 1000 + 1),
@@ -38,7 +38,7 @@ struct confined *cell_start(const struct documents *documents, struct loop *loop
                    .tmp_size = TEMP_BYTES,
                    .open_files = DESCRIPTORS},
         .binds = binds,
-        .n_binds = sizeof binds / sizeof binds[0],
+        .n_binds = sizeof binds / sizeof binds[0] - (documents->worker == NULL),
     };
     return confine_start(loop, &confinement, options, done, user);
 }
