@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "core/hash.h"
 #include "core/mem.h"
 
 #define HEAD_MAGIC   "fathtkc"
-#define HEAD_VERSION 1
+#define HEAD_VERSION 2
 #define HEAD_BYTES   512 /* so that the image begins where it must */
 
 struct cache_head {
@@ -25,34 +25,34 @@ struct cache_head {
     int64_t looked_at_ns; /* when the sources looked like this */
     uint64_t image_len;
     struct source_identity sources[SOURCE_PARTS];
-    char check[HASH_HEX_SIZE]; /* of all that stands before it */
+    uint64_t check; /* XXH3 of all that stands before it */
 };
 _Static_assert(sizeof(struct cache_head) <= HEAD_BYTES, "the head has room");
 
-static void check_of(const struct cache_head *head, char hex[HASH_HEX_SIZE])
+static uint64_t check_of(const struct cache_head *head)
 {
-    struct hash *hash = hash_begin();
-    hash_add(hash, str_make((const char *)head, offsetof(struct cache_head, check)));
-    hash_end(hash, hex);
+    return XXH3_64bits(head, offsetof(struct cache_head, check));
 }
 
 /* ---- where ---- */
 
-/* After the name it was given by, for that may tell what it is; links among its folders do not count. */
+/* After the name it was given by, for that may tell what it is; links among its folders do not count. Two tokenizers
+ * that got the same name by chance would replace each other's file, never use it. No SHA-256: its library takes longer
+ * to get going than all else here. */
 char *cache_file_path(const char *folder, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *above = slash ? str_dup(str_make(path, (size_t)(slash - path + 1))) : mem_strdup(".");
-    char *resolved = realpath(above, NULL), hex[HASH_HEX_SIZE];
+    char *resolved = realpath(above, NULL);
     free(above);
     if (!resolved)
         return NULL;
-    struct hash *hash = hash_begin();
-    hash_add_field(hash, str_of(resolved));
-    hash_add_field(hash, str_of(name));
-    hash_end(hash, hex);
+    char *whole = mem_printf("%s/%s", resolved, name);
+    XXH128_hash_t hash = XXH3_128bits(whole, strlen(whole));
     free(resolved);
-    return mem_printf("%s/%.32s.image", folder, hex);
+    free(whole);
+    return mem_printf("%s/%016llx%016llx.image", folder, (unsigned long long)hash.high64,
+                      (unsigned long long)hash.low64);
 }
 
 static void make_folders(const char *path)
@@ -91,12 +91,9 @@ static bool is_settled(const struct cache_head *head)
 static bool read_head(struct cache_mapping *mapping)
 {
     struct cache_head head;
-    char check[HASH_HEX_SIZE];
     memcpy(&head, mapping->at, sizeof head);
-    check_of(&head, check);
     if (memcmp(head.magic, HEAD_MAGIC, sizeof head.magic) != 0 || head.version != HEAD_VERSION ||
-        head.parts != SOURCE_PARTS || memcmp(check, head.check, sizeof check) != 0 ||
-        head.image_len != mapping->len - HEAD_BYTES)
+        head.parts != SOURCE_PARTS || head.check != check_of(&head) || head.image_len != mapping->len - HEAD_BYTES)
         return false;
     memcpy(mapping->sources, head.sources, sizeof head.sources);
     mapping->settled = is_settled(&head);
@@ -156,7 +153,7 @@ static struct cache_head make_head(const struct source_files *files, size_t imag
     head.image_len = image_len;
     for (size_t i = 0; i < SOURCE_PARTS; i++)
         head.sources[i] = files->parts[i].identity;
-    check_of(&head, head.check);
+    head.check = check_of(&head);
     return head;
 }
 
