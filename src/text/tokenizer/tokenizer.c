@@ -81,20 +81,6 @@ struct str tokenizer_text(const struct tokenizer *tokenizer, uint32_t id)
     return tokenizer_text_at(tokenizer, id, &text) ? text : STR("");
 }
 
-int64_t tokenizer_find(const struct tokenizer *tokenizer, struct str content)
-{
-    struct str text;
-    int64_t found = -1;
-    for (uint32_t id = 0; id < tokenizer->about->vocabulary; id++) {
-        if (!tokenizer_text_at(tokenizer, id, &text) || !str_equal(text, content))
-            continue;
-        if (added_tokens_at(tokenizer->added, id, &text, NULL))
-            return id;
-        found = found < 0 ? id : found;
-    }
-    return found;
-}
-
 bool tokenizer_begins_anew(const struct tokenizer *tokenizer, struct str text)
 {
     return added_tokens_begin_anew(tokenizer->added, text);

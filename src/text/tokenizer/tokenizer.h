@@ -72,10 +72,6 @@ const char *tokenizer_hash(const struct tokenizer *tokenizer);
 /* Largest id + 1. */
 uint32_t tokenizer_vocabulary(const struct tokenizer *tokenizer);
 
-/* The id of the token that is written as exactly `content` (an added token, or one of the vocabulary by its text);
- * -1 where there is none. */
-int64_t tokenizer_find(const struct tokenizer *tokenizer, struct str content);
-
 /* A token as the vocabulary has it, in a byte-level one its bytes; empty for an id that is no token. Borrowed. */
 struct str tokenizer_text(const struct tokenizer *tokenizer, uint32_t id);
 
