@@ -12,7 +12,7 @@ COMPONENTS = SOURCE / "build/components/tokenizers"
 SUPPORT = SOURCE / "tests/support"
 PYTHON = COMPONENTS / "venv/bin/python"
 WANTED = ("deepseek_v3", "gemma3", "gpt2", "qwen3", "llama2", "llama3_1", "mistral_nemo")
-RANKS = ("r50k_base", "cl100k_base", "o200k_base", "qwen")
+RANKS = ("r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony", "qwen")
 
 
 @unittest.skipUnless(PYTHON.exists(), "scripts/tokenizers has not fetched what to compare with")

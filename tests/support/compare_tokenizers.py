@@ -29,6 +29,7 @@ SHOWN = 2  # of each kind
 INSIDE = {bytes([byte]) for byte in range(0x80, 0xC0)}  # bytes that begin no character
 QWEN_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
                 r"\s+(?!\S)|\s+")
+RANKS_OF = {"p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}  # encodings with the ranks of another
 QWEN_SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|extra_{n}|>" for n in range(205))]
 
 
@@ -114,7 +115,7 @@ class Tiktoken:
     def _official(self, name, path):
         """tiktoken's own definition of an encoding, its file taken from its cache, where we have put ours."""
         with tempfile.TemporaryDirectory() as cache:
-            url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+            url = f"https://openaipublic.blob.core.windows.net/encodings/{RANKS_OF.get(name, name)}.tiktoken"
             pathlib.Path(cache, hashlib.sha1(url.encode()).hexdigest()).write_bytes(path.read_bytes())
             os.environ["TIKTOKEN_CACHE_DIR"] = cache
             return tiktoken.get_encoding(name)
@@ -155,7 +156,7 @@ def batches(texts, size=4_000_000):
 class Comparison:
     def __init__(self, driver, peer, seed):
         self.driver, self.peer = driver, peer
-        self.source = random.Random(seed)
+        self.seed, self.source = seed, random.Random(seed)
         self.texts = self.bytes = self.tokens = self.differences = self.panics = 0
         self.kinds = collections.Counter()
 
@@ -271,9 +272,9 @@ class Comparison:
         return len(pairs)
 
     def run(self, everything, scale):
-        soup = token_corpus.vocabulary_soup(self.peer.token_bytes(), count=int(300 * scale))
-        specials = list(token_corpus.special_soup(self.peer.specials, count=int(200 * scale)))
-        made = [*token_corpus.made(scale), *soup, *specials]
+        soup = token_corpus.vocabulary_soup(self.peer.token_bytes(), self.seed, int(300 * scale))
+        specials = list(token_corpus.special_soup(self.peer.specials, self.seed, int(200 * scale)))
+        made = [*token_corpus.made(scale, self.seed), *soup, *specials]
         for part in batches(made):
             ours = self.ids(part, 0)
             self.decoding(ours)
@@ -284,7 +285,7 @@ class Comparison:
         self.decoding(self.random_ids(int(300 * scale)))
         self.fitting([made[i] for i in self.source.sample(range(len(made)), min(len(made), 400))] + specials[:50])
         self.boundaries(made[::5])
-        for part in batches(token_corpus.recorded() if everything else token_corpus.sample(int(100_000 * scale))):
+        for part in batches(token_corpus.recorded() if everything else token_corpus.sample(int(100_000 * scale), self.seed)):
             self.ids(part, 0)
 
 

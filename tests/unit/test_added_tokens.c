@@ -10,13 +10,14 @@
 
 #include "core/buf.h"
 #include "core/mem.h"
+#include "support/made_image.h"
 #include "text/tokenizer/added.h"
 #include "text/tokenizer/added_internal.h"
 
 /* What is expected was given by Hugging Face's tokenizers 0.23.3. */
 
 struct world {
-    void *image; /* aligned, as a mapping is */
+    struct made_image image;
     struct added_tokens *added;
 };
 
@@ -28,24 +29,14 @@ static void make(struct world *w, const struct added_token *tokens, size_t count
                                   .normalizers = &step,
                                   .n_normalizers = normalizer != NULL};
     struct error error;
-    struct image_writer writer;
-    struct image image;
-    struct buf out;
-    buf_init(&out, BUF_UNBOUNDED);
-    image_begin(&writer, &out, (char[HASH_HEX_SIZE]){""});
-    assert_int_equal(added_tokens_compile(&spec, &writer, &error), STATUS_OK);
-    image_end(&writer);
-    w->image = aligned_alloc(64, (out.len + 63) / 64 * 64);
-    memcpy(w->image, out.data, out.len);
-    assert_int_equal(image_open(&image, str_make(w->image, out.len), &error), STATUS_OK);
-    w->added = added_tokens_open(&image);
-    buf_finish(&out);
+    assert_int_equal(added_tokens_compile(&spec, made_image_begin(&w->image), &error), STATUS_OK);
+    w->added = added_tokens_open(made_image_end(&w->image));
 }
 
 static void finish(struct world *w)
 {
     added_tokens_destroy(w->added);
-    free(w->image);
+    made_image_finish(&w->image);
 }
 
 /* The text with each match as {id:what it took}. */
@@ -233,6 +224,28 @@ static void added__none(void **state)
     finish(&w);
 }
 
+static void added__share_an_id(void **state)
+{
+    (void)state;
+    struct added_token tokens[] = {
+        {.content = STR("<one>"), .id = 7, .shares_id = true},
+        {.content = STR("<two>"), .id = 7, .shares_id = true},
+        {.content = STR("<three>"), .id = 8},
+        {.content = STR("<four>"), .id = 8},
+    };
+    struct world w;
+    struct str content;
+    make(&w, tokens, 4, NULL);
+    assert_matches(&w, "<one><two><three><four>", false, false, "{7:<one>}{7:<two>}<three>{8:<four>}");
+    assert_true(added_tokens_at(w.added, 7, &content, NULL));
+    assert_true(str_equal(content, STR("<two>")));
+    assert_true(added_tokens_at(w.added, 8, &content, NULL));
+    assert_true(str_equal(content, STR("<four>")));
+    assert_false(added_tokens_at(w.added, 6, &content, NULL));
+    assert_false(added_tokens_at(w.added, 9, &content, NULL));
+    finish(&w);
+}
+
 /* Whether some occurrence of `other` begins before one of `pattern` and ends behind its beginning. */
 static bool reaches_into(struct str other, struct str pattern)
 {
@@ -299,6 +312,7 @@ int main(void)
         cmocka_unit_test(added__rstrip_spoils_white_space),
         cmocka_unit_test(added__many),
         cmocka_unit_test(added__none),
+        cmocka_unit_test(added__share_an_id),
         cmocka_unit_test(added__finds_overlaps),
         cmocka_unit_test(added__compiles_in_linear_time),
     };

@@ -10,6 +10,7 @@
 
 #include "core/mem.h"
 #include "core/utf8.h"
+#include "support/made_image.h"
 #include "text/tokenizer/bpe.h"
 
 /* A vocabulary that is made by chance, and its encoding by the plainest way there is. */
@@ -23,8 +24,7 @@ struct world {
     struct spec_merge merges[4 * MAX_TOKENS];
     char texts[MAX_TOKENS][64];
     struct model_spec model;
-    struct buf image;
-    void *aligned;
+    struct made_image image;
     struct bpe *bpe;
 };
 
@@ -53,24 +53,14 @@ static void add_token(struct world *w, const char *text, size_t len, uint32_t id
 static void make(struct world *w)
 {
     struct error error = {0};
-    char hash[HASH_HEX_SIZE] = "";
-    struct image_writer writer;
-    buf_init(&w->image, BUF_UNBOUNDED);
-    image_begin(&writer, &w->image, hash);
-    assert_int_equal(bpe_compile(&w->model, &writer, &error), STATUS_OK);
-    image_end(&writer);
-    w->aligned = aligned_alloc(64, (w->image.len + 63) & ~(size_t)63);
-    memcpy(w->aligned, w->image.data, w->image.len);
-    struct image image;
-    assert_int_equal(image_open(&image, str_make(w->aligned, w->image.len), &error), STATUS_OK);
-    w->bpe = bpe_open(&image);
+    assert_int_equal(bpe_compile(&w->model, made_image_begin(&w->image), &error), STATUS_OK);
+    w->bpe = bpe_open(made_image_end(&w->image));
 }
 
 static void unmake(struct world *w)
 {
     bpe_destroy(w->bpe);
-    free(w->aligned);
-    buf_finish(&w->image);
+    made_image_finish(&w->image);
 }
 
 struct plain {

@@ -426,9 +426,10 @@ static void tiktoken__is_known_by_its_ranks(void **state)
     } rows[] = {
         {"r50k_base.tiktoken", 50256, UINT32_MAX, "<|endoftext|>", 50256, 1},
         {"p50k_base.tiktoken", 50280, 50256, "<|endoftext|>", 50256, 1},
+        {"p50k_edit.tiktoken", 50280, 50256, "<|fim_suffix|>", 50283, 4},
         {"x", 100256, UINT32_MAX, "<|endofprompt|>", 100276, 5},
         {"o200k_base.tiktoken", 199998, UINT32_MAX, "<|endofprompt|>", 200018, 2},
-        {"O200k_Harmony.tiktoken", 199998, UINT32_MAX, "<|reserved_201087|>", 201087, 1091},
+        {"O200k_Harmony.tiktoken", 199998, UINT32_MAX, "<|endofprompt|>", 200018, 1091},
         {"qwen.tiktoken", 151643, UINT32_MAX, "<|extra_204|>", 151850, 208},
         {"tokenizer.model", 128000, UINT32_MAX, "<|reserved_special_token_250|>", 128255, 256},
     };

@@ -9,12 +9,13 @@
 
 #include "core/buf.h"
 #include "core/mem.h"
+#include "support/made_image.h"
 #include "text/tokenizer/unigram.h"
 
 /* What is expected was given by Hugging Face's tokenizers 0.23.3. */
 
 struct world {
-    void *image; /* aligned, as a mapping is */
+    struct made_image image;
     struct unigram *unigram;
 };
 
@@ -25,24 +26,14 @@ static void make(struct world *w, const struct spec_token *tokens, size_t count,
                                .tokens = (struct spec_token *)tokens,
                                .n_tokens = count};
     struct error error;
-    struct image_writer writer;
-    struct image image;
-    struct buf out;
-    buf_init(&out, BUF_UNBOUNDED);
-    image_begin(&writer, &out, (char[HASH_HEX_SIZE]){""});
-    assert_int_equal(unigram_compile(&model, &writer, &error), STATUS_OK);
-    image_end(&writer);
-    w->image = aligned_alloc(64, (out.len + 63) / 64 * 64);
-    memcpy(w->image, out.data, out.len);
-    assert_int_equal(image_open(&image, str_make(w->image, out.len), &error), STATUS_OK);
-    w->unigram = unigram_open(&image);
-    buf_finish(&out);
+    assert_int_equal(unigram_compile(&model, made_image_begin(&w->image), &error), STATUS_OK);
+    w->unigram = unigram_open(made_image_end(&w->image));
 }
 
 static void finish(struct world *w)
 {
     unigram_destroy(w->unigram);
-    free(w->image);
+    made_image_finish(&w->image);
 }
 
 static void assert_ids(const struct world *w, const char *text, const char *expected)

@@ -190,14 +190,14 @@ bool added_tokens_at(const struct added_tokens *added, uint32_t id, struct str *
     uint32_t low = 0, high = added->head->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (added->records[middle].id < id)
+        if (added->records[middle].id <= id)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == added->head->count || added->records[low].id != id)
+    if (low == 0 || added->records[low - 1].id != id)
         return false;
-    const struct added_record *record = &added->records[low];
+    const struct added_record *record = &added->records[low - 1]; /* the last of those that share the id */
     *content = str_make(added->texts + record->text, record->text_len);
     if (special)
         *special = record->flags & ADDED_SPECIAL;

@@ -26,7 +26,7 @@ struct added_match {
 bool added_tokens_next(const struct added_tokens *added, struct str text, size_t at, bool normalized, bool plain,
                        struct added_match *match);
 
-/* By id; false when the id is not an added token's. `special` may be NULL. */
+/* By id, the last of those that share it; false when the id is not an added token's. `special` may be NULL. */
 bool added_tokens_at(const struct added_tokens *added, uint32_t id, struct str *content, bool *special);
 
 /* Whether `text` begins with an added token that takes nothing before it, whatever that is. */

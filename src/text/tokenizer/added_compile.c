@@ -32,7 +32,7 @@ static int compare_by_id(const void *a, const void *b)
     return left->order < right->order ? -1 : 1;
 }
 
-/* By id; of several with the same id the last. */
+/* By id; of several with the same id those that share it, and the last. */
 static void collect(const struct tokenizer_spec *spec, struct entries *entries)
 {
     for (size_t i = 0; i < spec->n_added; i++) {
@@ -53,7 +53,8 @@ static void collect(const struct tokenizer_spec *spec, struct entries *entries)
     qsort(entries->items, entries->count, sizeof *entries->items, compare_by_id);
     size_t kept = 0;
     for (size_t i = 0; i < entries->count; i++) {
-        if (kept && entries->items[kept - 1].token->id == entries->items[i].token->id)
+        const struct added_token *before = kept ? entries->items[kept - 1].token : NULL;
+        if (before && before->id == entries->items[i].token->id && !before->shares_id)
             kept--;
         entries->items[kept++] = entries->items[i];
     }

@@ -108,6 +108,7 @@ static void add_special(struct tokenizer_spec *spec, const struct tiktoken_known
                 .id = special->id + k,
                 .special = true,
                 .normalized = known->composed,
+                .shares_id = true,
             };
             buf_finish(&name);
             spec->added = mem_grow(spec->added, spec->n_added, &spec->added_capacity, sizeof token);

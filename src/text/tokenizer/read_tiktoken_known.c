@@ -30,6 +30,13 @@ static const char pattern_llama3[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L
 
 static const struct tiktoken_special special_r50k[] = {{"<|endoftext|>", 50256, 1, 0}};
 
+static const struct tiktoken_special special_p50k_edit[] = {
+    {"<|endoftext|>", 50256, 1, 0},
+    {"<|fim_prefix|>", 50281, 1, 0},
+    {"<|fim_middle|>", 50282, 1, 0},
+    {"<|fim_suffix|>", 50283, 1, 0},
+};
+
 static const struct tiktoken_special special_cl100k[] = {
     {"<|endoftext|>", 100257, 1, 0},  {"<|fim_prefix|>", 100258, 1, 0},  {"<|fim_middle|>", 100259, 1, 0},
     {"<|fim_suffix|>", 100260, 1, 0}, {"<|endofprompt|>", 100276, 1, 0},
@@ -40,7 +47,7 @@ static const struct tiktoken_special special_o200k[] = {
     {"<|endofprompt|>", 200018, 1, 0},
 };
 
-/* 200018 has two names; tiktoken decodes it as the one that comes last. */
+/* 200018 has two names; it is decoded as the one that comes last here. */
 static const struct tiktoken_special special_harmony[] = {
     {"<|startoftext|>", 199998, 1, 0},
     {"<|endoftext|>", 199999, 1, 0},
@@ -54,8 +61,8 @@ static const struct tiktoken_special special_harmony[] = {
     {"<|message|>", 200008, 1, 0},
     {"<|reserved_%u|>", 200009, 3, 200009},
     {"<|call|>", 200012, 1, 0},
-    {"<|endofprompt|>", 200018, 1, 0},
     {"<|reserved_%u|>", 200013, 1075, 200013},
+    {"<|endofprompt|>", 200018, 1, 0},
 };
 
 static const struct tiktoken_special special_qwen[] = {
@@ -80,6 +87,7 @@ static const struct tiktoken_special special_llama3[] = {
  * special token. */
 static const struct tiktoken_known known[] = {
     {"r50k_base or gpt2", NULL, 50256, 50255, pattern_r50k, false, special_r50k, COUNT(special_r50k), NULL},
+    {"p50k_edit", "p50k_edit", 50280, 50280, pattern_r50k, false, special_p50k_edit, COUNT(special_p50k_edit), NULL},
     {"p50k_base", NULL, 50280, 50280, pattern_r50k, false, special_r50k, COUNT(special_r50k), NULL},
     {"cl100k_base", NULL, 100256, 100255, pattern_cl100k, false, special_cl100k, COUNT(special_cl100k), NULL},
     {"o200k_harmony", "harmony", 199998, 199997, pattern_o200k, false, special_harmony, COUNT(special_harmony), NULL},

@@ -148,6 +148,7 @@ struct added_token {
     uint32_t id;
     bool special;
     bool single_word, lstrip, rstrip, normalized;
+    bool shares_id; /* is found in text, though another one has its id as well; else only the last one with an id is */
 };
 
 struct tokenizer_spec {
