@@ -9,6 +9,7 @@
 
 #include "core/buf.h"
 #include "core/mem.h"
+#include "core/utf8.h"
 #include "text/tokenizer/normalize.h"
 #include "text/tokenizer/steps.h"
 
@@ -454,6 +455,58 @@ static void steps__find_clusters(void **state)
         assert_int_equal(cluster_len(str_of(rows[i].text), 0), rows[i].len);
 }
 
+/* Checks what the look says of `text` against what takes it apart. */
+static void assert_look(struct str text)
+{
+    struct text_look look = text_look_over(text);
+    struct buf out;
+    assert_int_equal(look.valid, utf8_is_valid(text));
+    if (!look.valid)
+        return;
+    buf_init(&out, BUF_UNBOUNDED);
+    struct str head = str_slice(text, 0, look.composed), tail = str_slice(text, look.composed, text.len);
+    assert_ptr_equal(normalize_form(NORMALIZER_NFC, head, &out).data, head.data);
+    struct str composed = normalize_form(NORMALIZER_NFC, text, &out);
+    if (tail.len == 0)
+        assert_true(str_equal(composed, text));
+    buf_finish(&out);
+}
+
+static void look__agrees_on_every_character(void **state)
+{
+    (void)state;
+    char text[16] = "e";
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        size_t len = 1 + utf8_encode(c, text + 1);
+        assert_look(str_make(text, len));
+        if (c % 7 == 0)
+            assert_look(str_make(text, len + utf8_encode(0x3041 + c % 0x100, text + len)));
+    }
+    assert_int_equal(text_look_over(STR("plain \u4E2D\u6587")).composed, 12);
+    assert_int_equal(text_look_over(STR("e\u0301")).composed, 1);
+    assert_true(text_look_over((struct str){0}).valid);
+}
+
+static void look__agrees_on_any_bytes(void **state)
+{
+    (void)state;
+    static const unsigned char some[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xCC,
+                                         0xDF, 0xE0, 0xE1, 0xE4, 0xE9, 0xEA, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
+    const unsigned n = sizeof some;
+    for (unsigned i = 0; i < n * n * n * n; i++) {
+        char text[40];
+        memset(text, 'x', sizeof text);
+        unsigned rest = i;
+        for (int k = 0; k < 4; k++, rest /= n)
+            text[33 + k] = (char)some[rest % n];
+        assert_look(str_make(text + 33, 4));
+        if (i % 5 == 0)
+            assert_look(str_make(text, 33 + i % 8));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +525,8 @@ int main(void)
         cmocka_unit_test(steps__refuse_a_beginning_that_moves),
         cmocka_unit_test(steps__use_a_charsmap),
         cmocka_unit_test(steps__find_clusters),
+        cmocka_unit_test(look__agrees_on_every_character),
+        cmocka_unit_test(look__agrees_on_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,14 @@
  * normal already, as nearly all is, is only looked over. Linear, whatever the text. */
 struct str normalize_form(enum normalizer_kind form, struct str text, struct buf *out);
 
+/* What one look over a text tells that may be anything. */
+struct text_look {
+    bool valid; /* UTF-8 */
+    size_t
+        composed; /* NFC leaves every stretch of the text as it is that ends here or before; only where it is valid */
+};
+struct text_look text_look_over(struct str text);
+
 struct str normalize_lowercase(struct str text, struct buf *out);
 struct str normalize_strip(struct str text, bool left, bool right);
 struct str normalize_strip_accents(struct str text, struct buf *out);

@@ -1,3 +1,4 @@
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,9 +59,61 @@ size_t skip_ascii(struct str text, size_t at)
         if ((words[0] | words[1] | words[2] | words[3]) & UINT64_C(0x8080808080808080))
             break;
     }
+    for (uint64_t word; at + sizeof word <= text.len; at += sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        word = le64toh(word) & UINT64_C(0x8080808080808080);
+        if (word)
+            return at + (size_t)__builtin_ctzll(word) / 8;
+    }
     while (at < text.len && (unsigned char)text.data[at] < 0x80)
         at++;
     return at;
+}
+
+/* The bytes of the character of more than one byte at `at`, of which there are `left`; 0 where it is no UTF-8. */
+static inline size_t take_wide(const unsigned char *at, size_t left, uint32_t *character)
+{
+    if (at[0] >= 0xE1 && at[0] <= 0xEF && at[0] != 0xED && left >= 3) {
+        *character = (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu);
+        return (at[1] & 0xC0) == 0x80 && (at[2] & 0xC0) == 0x80 ? 3 : 0;
+    }
+    if (at[0] >= 0xC2 && at[0] <= 0xDF && left >= 2) {
+        *character = (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu);
+        return (at[1] & 0xC0) == 0x80 ? 2 : 0;
+    }
+    size_t len;
+    *character = utf8_decode(str_make((const char *)at, left), &len);
+    return *character == UTF8_INVALID ? 0 : len;
+}
+
+/* U+4000 to U+9FFF: nothing but ideographs, and hexagrams. */
+static inline bool is_plain_ideograph(const unsigned char *at, size_t left)
+{
+    return at[0] - 0xE4u < 6 && left >= 3 && (at[1] & 0xC0) == 0x80 && (at[2] & 0xC0) == 0x80;
+}
+
+struct text_look text_look_over(struct str text)
+{
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    struct text_look look = {.composed = text.len};
+    size_t at = skip_ascii(text, 0);
+    while (at < text.len) {
+        uint32_t character;
+        size_t len = 3;
+        if (!is_plain_ideograph(bytes + at, text.len - at)) {
+            len = take_wide(bytes + at, text.len - at, &character);
+            if (len == 0)
+                return look;
+            bool stays = character < 0x300 || !(form_flags[class_id(character)] & (FLAG_NFC | FLAG_CLASSED));
+            if (!stays && at < look.composed)
+                look.composed = at;
+        }
+        at += len;
+        if (at < text.len && bytes[at] < 0x80)
+            at = skip_ascii(text, at);
+    }
+    look.valid = true;
+    return look;
 }
 
 static const struct decomposition *find_decomposition(const struct decomposition *table, size_t count,
@@ -222,8 +275,7 @@ static size_t next_suspect(const struct walk *walk, size_t at, size_t *boundary)
             last = 0;
             continue;
         }
-        /* U+4000 to U+9FFF: nothing but ideographs, and hexagrams. */
-        if ((unsigned)(unsigned char)text.data[at] - 0xE4u < 6 && text.len - at >= 3) {
+        if (is_plain_ideograph((const unsigned char *)text.data + at, text.len - at)) {
             *boundary = at;
             at += 3;
             last = 0;

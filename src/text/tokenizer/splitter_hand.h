@@ -61,12 +61,22 @@ HAND_INLINE uint32_t hand_decode_wide(hand_at at, unsigned *len)
     return (at[0] & 0x07u) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
 }
 
+/* U+4E00 to U+9FFF: letters of no case, all of them. */
+HAND_INLINE bool hand_is_ideograph(hand_at at)
+{
+    return ((unsigned)at[0] << 8 | at[1]) - 0xE4B8u < 0xEA00 - 0xE4B8;
+}
+
 /* The kinds of the character at `at`, which is not the end. */
 HAND_INLINE unsigned hand_kind(hand_at at, unsigned *len)
 {
     if (at[0] < 0x80) {
         *len = 1;
         return hand_ascii[at[0]];
+    }
+    if (hand_is_ideograph(at)) {
+        *len = 3;
+        return HAND_KINDS(UNICODE_LO);
     }
     return hand_kinds[unicode_class_id(hand_decode_wide(at, len))];
 }

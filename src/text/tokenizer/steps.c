@@ -223,12 +223,15 @@ static bool lies_in(struct str text, const struct buf *buf)
 }
 
 /* The text lies in `scratch` or outside of both buffers; each step writes into the other one. */
-struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch)
+static struct str normalize_all(const struct steps *steps, struct str text, bool composed, struct buf *scratch)
 {
     struct buf other;
+    const char *original = text.data;
     buf_init(&other, BUF_UNBOUNDED);
     buf_reset(scratch);
     for (uint32_t i = 0; i < steps->head->n_normalizers && text.len; i++) {
+        if (composed && text.data == original && steps->normalizers[i].record->kind == NORMALIZER_NFC)
+            continue;
         bool kept = lies_in(text, scratch);
         struct buf *target = kept ? &other : scratch;
         buf_reset(target);
@@ -238,4 +241,14 @@ struct str steps_normalize(const struct steps *steps, struct str text, struct bu
     }
     buf_finish(&other);
     return text;
+}
+
+struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch)
+{
+    return normalize_all(steps, text, false, scratch);
+}
+
+struct str steps_normalize_composed(const struct steps *steps, struct str text, struct buf *scratch)
+{
+    return normalize_all(steps, text, true, scratch);
 }

@@ -27,6 +27,9 @@ enum status steps_from_spec(const struct tokenizer_spec *spec, struct steps **ou
  * first). */
 struct str steps_normalize(const struct steps *steps, struct str text, struct buf *scratch);
 
+/* The same, of a text that NFC is known to leave as it is. */
+struct str steps_normalize_composed(const struct steps *steps, struct str text, struct buf *scratch);
+
 /* Where all that happens before the model is bytes as they are and one pattern that covers all, or several that have a
  * splitter together: the splitter, so that a caller can go through the text without copies. NULL elsewhere. */
 const struct splitter *steps_splitter(const struct steps *steps);

@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 #include "core/utf8.h"
+#include "text/tokenizer/normalize.h"
 #include "text/tokenizer/tokenizer_open.h"
 
 /* One text on its way through the steps. */
@@ -11,7 +12,8 @@ struct run {
     bool plain;
     struct token_ids *out; /* NULL: only count */
     int64_t total;
-    struct buf scratch; /* what the normalizers write */
+    const char *composed; /* NFC leaves what ends here or before as it is */
+    struct buf scratch;   /* what the normalizers write */
 };
 
 static void take_id(struct run *run, uint32_t id)
@@ -62,7 +64,9 @@ static void encode_segment(struct run *run, struct str raw, bool first)
     if (raw.len == 0)
         return;
     const struct added_tokens *added = run->tokenizer->added;
-    struct str text = steps_normalize(run->tokenizer->steps, raw, &run->scratch);
+    bool composed = raw.data + raw.len <= run->composed;
+    struct str text = composed ? steps_normalize_composed(run->tokenizer->steps, raw, &run->scratch)
+                               : steps_normalize(run->tokenizer->steps, raw, &run->scratch);
     check_length(text);
     size_t at = 0;
     for (struct added_match match; added_tokens_next(added, text, at, true, run->plain, &match); at = match.to) {
@@ -79,12 +83,15 @@ static int64_t encode(const struct tokenizer *tokenizer, struct str text, unsign
     struct buf valid;
     buf_init(&run.scratch, BUF_UNBOUNDED);
     buf_init(&valid, BUF_UNBOUNDED);
-    if (!utf8_is_valid(text)) {
+    struct text_look look = text_look_over(text);
+    if (!look.valid) {
         if (utf8_append_valid(&valid, text) != STATUS_OK)
             abort(); /* the buffer has no bound */
         text = buf_str(&valid);
         check_length(text);
+        look = text_look_over(text);
     }
+    run.composed = text.len ? text.data + look.composed : NULL;
     const struct tokenizer_about *about = tokenizer->about;
     bool framed = (flags & TOKENIZER_FRAMED) != 0;
     for (uint32_t i = 0; framed && i < about->n_before; i++)
