@@ -2,15 +2,16 @@
  *
  * A page as a tree, in the order it is written.
  *
- * The nodes stand in one array in document order; each knows its parent and where what is inside it ends, so a walk is a
- * loop over the array, the first child of node i is i + 1, and whoever skips a node goes on at its `end`. Nothing in the
- * page reader recurses. Node 0 is the root (HTML_HTML) and holds everything, also what stands outside <html>; there is
- * no synthetic <body>.
+ * The nodes stand in one array in document order; each knows its parent and where what is inside it ends, so a walk is
+ * a loop over the array, the first child of node i is i + 1, and whoever skips a node goes on at its `end`. Nothing in
+ * the page reader recurses. Node 0 is the root (HTML_HTML) and holds everything, also what stands outside <html>; there
+ * is no synthetic <body>.
  *
  * The tree is built as browsers build theirs in what matters to a text (implied end tags, misnested and unclosed
- * elements, contents of scripts, tables), after the HTML Standard, section 13.2; it differs in that misnested formatting
- * is not cloned but loses its meaning (becomes HTML_OTHER), that text in a table stays where it is written, and that
- * elements nested deeper than HTML_MAX_DEPTH are left out, their contents kept. White space between blocks is left out.
+ * elements, contents of scripts, tables), after the HTML Standard, section 13.2; it differs in that misnested
+ * formatting is not cloned but loses its meaning (becomes HTML_OTHER), that text in a table stays where it is written,
+ * and that elements nested deeper than HTML_MAX_DEPTH are left out, their contents kept. White space between blocks is
+ * left out, and so are attributes of more than HTML_MAX_VALUE bytes: data, not words.
  */
 #ifndef FATHOM_TEXT_HTML_TREE_H
 #define FATHOM_TEXT_HTML_TREE_H
@@ -19,7 +20,8 @@
 #include "text/html/element.h"
 
 #define HTML_MAX_DEPTH 512
-#define HTML_MAX_NODES 2000000 /* what is behind becomes one text */
+#define HTML_MAX_VALUE 8192
+#define HTML_MAX_NODES 1000000 /* what is behind becomes one text */
 
 struct html_node {
     uint8_t element;          /* enum html_element */
@@ -46,8 +48,8 @@ struct html_tree {
     struct html_arena *arena;
 };
 
-/* Parses `html`, valid UTF-8 without NULs, of less than 2 GiB, which must outlive the tree. `tree` is overwritten and to
- * be given to html_tree_finish. Never fails: everything is a page. Linear in time and memory. */
+/* Parses `html`, valid UTF-8 without NULs, of less than 2 GiB, which must outlive the tree. `tree` is overwritten and
+ * to be given to html_tree_finish. Never fails: everything is a page. Linear in time and memory. */
 void html_tree_parse(struct str html, struct html_tree *tree);
 
 void html_tree_finish(struct html_tree *tree);
