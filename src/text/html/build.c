@@ -258,7 +258,7 @@ void build_open(struct builder *builder, enum html_element element, struct str n
 
 static bool is_formatting(enum html_element element)
 {
-    return !(html_flags(element) & (ELEMENT_BLOCK | ELEMENT_SCOPE | ELEMENT_TABLE_PART));
+    return !(html_flags(element) & (ELEMENT_BLOCK | ELEMENT_SCOPE | ELEMENT_TABLE_PART | ELEMENT_SILENT));
 }
 
 /* The end tag of an inline element: it ends what stands in it, but no block. */

@@ -70,31 +70,42 @@ bool html_tree_has(const struct html_tree *tree, const struct html_node *node, e
     return find(tree, node, attribute) != NULL;
 }
 
+/* Whether a block that holds node `from` ends at or before node `to`. */
+static bool block_ended(const struct html_tree *tree, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; tree->nodes[i].end <= to; i = tree->nodes[i].parent)
+        if (html_flags(tree->nodes[i].element) & ELEMENT_BLOCK)
+            return true;
+    return false;
+}
+
+static void add_line(struct buf *out, struct str text, size_t from, bool *space)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (ascii_is_space(text.data[i])) {
+            *space = true;
+            continue;
+        }
+        if (*space && out->len > from)
+            buf_add_char(out, ' ');
+        buf_add_char(out, text.data[i]);
+        *space = false;
+    }
+}
+
 void html_tree_text(const struct html_tree *tree, uint32_t node, size_t max_bytes, struct buf *out)
 {
     size_t from = out->len, limit = from + max_bytes;
     bool space = false;
+    uint32_t last = node;
     for (uint32_t i = node; i < tree->nodes[node].end && out->len < limit;) {
         const struct html_node *at = &tree->nodes[i];
         unsigned flags = html_flags(at->element);
-        if ((flags & ELEMENT_SILENT) && i != node) {
-            i = at->end;
-            continue;
-        }
-        i++;
-        space = space || (flags & ELEMENT_BLOCK) || at->element == HTML_BR;
-        if (at->element != HTML_TEXT)
-            continue;
-        struct str text = str_slice(at->text, 0, utf8_floor(at->text, limit - out->len));
-        for (size_t k = 0; k < text.len; k++) {
-            if (ascii_is_space(text.data[k])) {
-                space = true;
-                continue;
-            }
-            if (space && out->len > from)
-                buf_add_char(out, ' ');
-            buf_add_char(out, text.data[k]);
-            space = false;
-        }
+        bool skip = (flags & ELEMENT_SILENT) && i != node;
+        space = space || (flags & ELEMENT_BLOCK) || at->element == HTML_BR || block_ended(tree, last, i);
+        if (at->element == HTML_TEXT)
+            add_line(out, str_slice(at->text, 0, utf8_floor(at->text, limit - out->len)), from, &space);
+        last = i;
+        i = skip ? at->end : i + 1;
     }
 }
