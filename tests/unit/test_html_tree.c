@@ -55,6 +55,8 @@ static void html_tree__nests_as_browsers_do(void **state)
         {"<table><tbody><tr><td><table><tr><td>in</table><td>out",
          "table(tbody(tr(td(table(tr(td('in')))) td('out'))))"},
         {"<table><thead><tr><td>h<tbody><tr><td>b", "table(thead(tr(td('h'))) tbody(tr(td('b'))))"},
+        {"<table><td>1<td>2<tr><td>3", "table(tr(td('1') td('2')) tr(td('3')))"},
+        {"<form>a<form>b</form>c", "form('a' 'b') 'c'"},
         {"<td>loose</td><p>x", "td('loose') p('x')"},
         {"<table><tr><td><p>a</table><p>b", "table(tr(td(p('a')))) p('b')"},
         {"<select><option>a<option>b</select>c", "select(option('a') option('b')) 'c'"},

@@ -135,6 +135,15 @@ static void clear_to_table_context(struct builder *builder, enum html_element pa
     }
 }
 
+/* A cell stands in a row, also where none is written. */
+static void open_row(struct builder *builder)
+{
+    uint8_t open = innermost(builder);
+    bool table = open == HTML_TABLE || open == HTML_TBODY || open == HTML_THEAD || open == HTML_TFOOT;
+    if (table && builder->depth < HTML_MAX_DEPTH)
+        push(builder, add_node(builder, HTML_TR, STR("tr")), HTML_TR);
+}
+
 /* A misnested element goes on, but means nothing any more. */
 static void disown(struct builder *builder, size_t at)
 {
@@ -185,6 +194,8 @@ static void make_place(struct builder *builder, enum html_element element)
             pop(builder);
     } else if ((flags & ELEMENT_TABLE_PART) && element != HTML_TABLE) {
         clear_to_table_context(builder, element);
+        if (element == HTML_TD || element == HTML_TH)
+            open_row(builder);
     } else if (element == HTML_COL) {
         clear_to_table_context(builder, element);
     } else if (element == HTML_A) {
@@ -232,6 +243,8 @@ void build_open(struct builder *builder, enum html_element element, struct str n
             add_attributes(builder, 0, attributes, n_attributes);
         return;
     }
+    if (element == HTML_FORM && is_open(builder, HTML_FORM))
+        return;
     builder->body_seen = builder->body_seen || element == HTML_BODY;
     unsigned flags = html_flags(element);
     bool block = flags & ELEMENT_BLOCK;
@@ -315,7 +328,9 @@ void build_close(struct builder *builder, enum html_element element, struct str 
         at = find_open(builder, element, ELEMENT_SCOPE, HTML_UL, HTML_OL);
     else
         at = find_open(builder, element, ELEMENT_SCOPE, HTML_TEXT, HTML_TEXT);
-    if (at)
+    if (at && element == HTML_FORM && at < builder->depth)
+        disown(builder, at); /* as browsers do, the end of a form ends nothing inside it */
+    else if (at)
         pop_to(builder, at - 1);
     builder->at_block_edge = builder->at_block_edge || (flags & ELEMENT_BLOCK);
 }
