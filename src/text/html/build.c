@@ -375,8 +375,8 @@ void build_start(struct builder *builder, struct html_tree *tree)
 
 void build_end(struct builder *builder)
 {
-    pop_to(builder, 0);
     drop_blank(builder);
+    pop_to(builder, 0);
     if (builder->flat.len) {
         char *text = tree_alloc(builder->tree, builder->flat.len);
         memcpy(text, builder->flat.data, builder->flat.len);
