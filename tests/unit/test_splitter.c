@@ -185,9 +185,21 @@ static void splitter__equals_pcre2_on_random_text(void **state)
 }
 
 /* Mostly ASCII and long enough to be read in blocks; of few characters, so that every rule is met often. */
-static void splitter__equals_pcre2_on_ascii_in_blocks(void **state)
+static void add_ascii(struct buf *text, uint64_t *seed)
 {
     static const char common[] = "aabsStlLrRveEZ''' \n\r\t07/.!  ";
+    uint32_t kinds = 2 + next_random(seed) % (sizeof common - 2), first = next_random(seed) % sizeof common;
+    for (uint32_t n = next_random(seed) % 300; n > 0; n--) {
+        uint32_t random = next_random(seed), at = (first + random % kinds) % (sizeof common - 1);
+        uint32_t times = random % 7 ? 1 : 1 + (random >> 8) % 4;
+        uint32_t c = random % 97 ? (unsigned char)common[at] : samples[(random >> 16) % N_SAMPLES];
+        while (times-- > 0)
+            add_code_point(text, c);
+    }
+}
+
+static void splitter__equals_pcre2_on_ascii_in_blocks(void **state)
+{
     (void)state;
     struct both both;
     struct buf text;
@@ -196,14 +208,7 @@ static void splitter__equals_pcre2_on_ascii_in_blocks(void **state)
     for (size_t k = 0; (both = both_create(k)).known; k++) {
         for (int round = 0; round < 3000; round++) {
             buf_reset(&text);
-            uint32_t kinds = 2 + next_random(&seed) % (sizeof common - 2), first = next_random(&seed) % sizeof common;
-            for (uint32_t n = next_random(&seed) % 300; n > 0; n--) {
-                uint32_t random = next_random(&seed), at = (first + random % kinds) % (sizeof common - 1);
-                uint32_t times = random % 7 ? 1 : 1 + (random >> 8) % 4;
-                uint32_t c = random % 97 ? (unsigned char)common[at] : samples[(random >> 16) % N_SAMPLES];
-                while (times-- > 0)
-                    add_code_point(&text, c);
-            }
+            add_ascii(&text, &seed);
             check_equal(&both, buf_str(&text));
         }
         both_destroy(&both);
@@ -271,6 +276,9 @@ static void splitter__joins_patterns_that_follow_each_other(void **state)
             while (times-- > 0)
                 add_code_point(&text, samples[(first + (random >> 16) % kinds) % N_SAMPLES]);
         }
+        check_joined(splitters, 3, buf_str(&text));
+        buf_reset(&text);
+        add_ascii(&text, &seed);
         check_joined(splitters, 3, buf_str(&text));
     }
     buf_finish(&text);

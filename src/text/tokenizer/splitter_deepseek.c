@@ -1,8 +1,7 @@
 /* DeepSeek V3's patterns: numbers by three, then Chinese and Japanese runs, then words, punctuation and white space.
  * Characters that are none of these, such as controls, are left between the matches. */
-#include "text/tokenizer/splitter_hand.h"
-
 #include "text/tokenizer/splitter.h"
+#include "text/tokenizer/splitter_hand_block.h"
 
 #define WORD (HAND_LETTER | HAND_MARK)
 
@@ -21,14 +20,13 @@ size_t splitter_numbers_next(struct split_walk *walk, struct split_piece *pieces
     return count;
 }
 
-/* [\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]: all of three bytes. */
+/* [\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]: all of three bytes, whose order is that of the characters. */
 HAND_INLINE bool is_cjk(hand_at at)
 {
     if (at[0] < 0xE3 || at[0] > 0xE9)
         return false;
-    unsigned len;
-    uint32_t code_point = hand_decode_wide(at, &len);
-    return (code_point >= 0x4E00 && code_point <= 0x9FA5) || (code_point >= 0x3040 && code_point <= 0x30FF);
+    uint32_t bytes = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+    return bytes - 0xE4B880u <= 0xE9BEA5 - 0xE4B880 || bytes - 0xE38180u <= 0xE383BF - 0xE38180;
 }
 
 size_t splitter_deepseek_cjk_next(struct split_walk *walk, struct split_piece *pieces)
@@ -112,6 +110,14 @@ HAND_INLINE hand_at joined_skip(hand_at at, hand_at end, bool cjk, unsigned kind
     return at;
 }
 
+/* Behind the ideographs that are of the Chinese and Japanese runs. */
+HAND_INLINE hand_at skip_ideographs(hand_at at, hand_at end)
+{
+    while (at < end && hand_is_ideograph(at) && is_cjk(at))
+        at += 3;
+    return at;
+}
+
 HAND_INLINE bool is_taken_or_end(hand_at at, hand_at end, bool cjk)
 {
     unsigned len;
@@ -140,7 +146,7 @@ HAND_INLINE hand_at joined_piece_at(hand_at at, hand_at end, bool cjk, unsigned 
         return hand_skip_ascii_letters(behind, end);
     if (!(kind & (HAND_NEWLINE | HAND_SYMBOL))) {
         hand_at start = kind & HAND_LETTER ? at : behind;
-        hand_at found = cjk ? start : hand_skip_ascii_letters(start, end);
+        hand_at found = cjk ? skip_ideographs(start, end) : hand_skip_ascii_letters(start, end);
         if (found < end && *found >= 0x80)
             found = joined_skip(found, end, cjk, WORD);
         if (found > start)
@@ -166,25 +172,39 @@ HAND_INLINE hand_at number_at(hand_at at, hand_at end)
     return at;
 }
 
-/* Characters that nothing takes are a piece together. */
+/* Behind the piece at `at`. Characters that nothing takes are a piece together. */
+HAND_INLINE hand_at joined_piece_or_rest(hand_at at, hand_at end)
+{
+    hand_at from = at;
+    bool cjk = is_cjk(at);
+    while (at < end) {
+        unsigned len, kind = joined_kind(at, cjk, &len);
+        if (kind & TAKEN)
+            return at > from ? at : number_at(at, end);
+        hand_at found = joined_piece_at(at, end, cjk, kind, at + len);
+        if (found)
+            return at > from ? at : found;
+        at += len;
+    }
+    return at;
+}
+
+/* In ASCII: cl100k's, but for numbers and controls. */
 static size_t joined_next(struct split_walk *walk, struct split_piece *pieces)
 {
+    static const struct hand_rules rules = {.digits = 3, .tail = true, .newlines = true, .apart = true};
     hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
     size_t count = 0;
     while (count < SPLITTER_BATCH && at < end) {
-        hand_at from = at, found = NULL;
-        bool cjk = is_cjk(at);
-        while (at < end && !found) {
-            unsigned len, kind = joined_kind(at, cjk, &len);
-            if (kind & TAKEN)
-                found = at > from ? at : number_at(at, end);
-            else if ((found = joined_piece_at(at, end, cjk, kind, at + len)) == NULL)
-                at += len;
-            else if (at > from)
-                found = at;
-        }
-        at = found ? found : at;
-        pieces[count++] = (struct split_piece){(uint32_t)(from - text), (uint32_t)(at - text)};
+        size_t found = 0;
+        if (count <= SPLITTER_BATCH - HAND_BLOCK)
+            found = hand_block_pieces(text, &at, end, pieces + count, rules);
+        count += found;
+        if (found)
+            continue;
+        hand_at behind = joined_piece_or_rest(at, end);
+        pieces[count++] = (struct split_piece){(uint32_t)(at - text), (uint32_t)(behind - text)};
+        at = behind;
     }
     walk->at = (size_t)(at - text);
     return count;

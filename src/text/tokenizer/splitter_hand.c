@@ -112,34 +112,14 @@ HAND_INLINE hand_at piece_at(hand_at at, hand_at end, struct hand_rules rules)
     return hand_white_space(at, end, rules.newlines, rules.whole_end);
 }
 
-/* The pieces of the block at `at`, as far as they are sure; 0 where it is for `piece_at`. */
-HAND_INLINE size_t block_at(hand_at text, hand_at *at, hand_at end, struct split_piece *pieces, struct hand_rules rules)
-{
-#if defined(__SSE2__)
-    if (end - *at < HAND_BLOCK || (((*at)[0] | (*at)[1]) & 0x80))
-        return 0;
-    unsigned size;
-    size_t count = 0;
-    uint32_t base = (uint32_t)(*at - text);
-    for (uint64_t starts = hand_block_starts(*at, &size, rules); starts; count++) {
-        uint32_t from = (uint32_t)__builtin_ctzll(starts);
-        starts &= starts - 1;
-        pieces[count] = (struct split_piece){base + from, base + (starts ? (uint32_t)__builtin_ctzll(starts) : size)};
-    }
-    *at += size;
-    return count;
-#else
-    (void)text, (void)at, (void)end, (void)pieces, (void)rules;
-    return 0;
-#endif
-}
-
 HAND_INLINE size_t next_pieces(struct split_walk *walk, struct split_piece *pieces, struct hand_rules rules)
 {
     hand_at text = (hand_at)walk->text.data, end = text + walk->text.len, at = text + walk->at;
     size_t count = 0;
     while (count < SPLITTER_BATCH && at < end) {
-        size_t found = count <= SPLITTER_BATCH - HAND_BLOCK ? block_at(text, &at, end, pieces + count, rules) : 0;
+        size_t found = 0;
+        if (count <= SPLITTER_BATCH - HAND_BLOCK)
+            found = hand_block_pieces(text, &at, end, pieces + count, rules);
         count += found;
         if (found)
             continue;

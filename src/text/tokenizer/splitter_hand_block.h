@@ -25,6 +25,7 @@ struct hand_rules {
     bool tail, slash; /* symbols take [\r\n]* or [\r\n/]* along */
     bool newlines;    /* \s*[\r\n]+ */
     bool whole_end;   /* \s++$ before that */
+    bool apart;       /* numbers are cut out before all else, and controls are no symbols */
 };
 
 #define HAND_BLOCK 64
@@ -33,7 +34,8 @@ struct hand_rules {
 
 /* One bit for each byte, the first the lowest. */
 struct hand_block {
-    uint64_t wide; /* no ASCII */
+    uint64_t wide;     /* no ASCII */
+    uint64_t controls; /* that are no white space */
     uint64_t letters, upper, numbers, blanks, newlines, spaces, quotes, slashes;
 };
 
@@ -58,7 +60,9 @@ HAND_INLINE struct hand_block hand_block_read(hand_at at)
             _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')));
         __m128i spaces = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
         __m128i blanks = _mm_or_si128(hand_range(bytes, '\t', 5), spaces);
+        __m128i controls = _mm_or_si128(hand_range(bytes, 0, 0x20), _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F)));
         block.wide |= hand_bits(bytes, i);
+        block.controls |= hand_bits(_mm_andnot_si128(blanks, controls), i);
         block.letters |= hand_bits(hand_range(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 26), i);
         block.upper |= hand_bits(hand_range(bytes, 'A', 26), i);
         block.numbers |= hand_bits(hand_range(bytes, '0', 10), i);
@@ -81,11 +85,12 @@ HAND_INLINE uint64_t hand_first_of_runs(uint64_t bits)
     return bits & ~(bits << 1);
 }
 
-/* Behind the last newline of each run of white space, where others follow; and the last blank before other text. Lines
- * that symbols took along are no part of such a run. */
+/* Behind the last newline of each run of white space, where others follow; and the last blank before other text, but
+ * for numbers that are apart. Lines that symbols took along are no part of such a run. */
 HAND_INLINE uint64_t hand_block_white_space(const struct hand_block *b, uint64_t symbols, struct hand_rules rules)
 {
     uint64_t white = b->blanks | b->newlines, newlines = b->newlines;
+    uint64_t last = b->blanks & ~((white | (rules.apart ? b->numbers : 0)) >> 1);
     if (rules.tail) {
         uint64_t taken = newlines & ~(newlines + (newlines & symbols << 1));
         white &= ~taken;
@@ -99,7 +104,7 @@ HAND_INLINE uint64_t hand_block_white_space(const struct hand_block *b, uint64_t
         uint64_t before = after & ((inner & -inner) - 1);
         after &= ~(UINT64_C(1) << (63 - __builtin_clzll(before)));
     }
-    return starts | after | (b->blanks & ~((b->blanks | b->newlines) >> 1));
+    return starts | after | last;
 }
 
 /* Pieces that begin with an apostrophe, or words that end with one and what may follow it. */
@@ -139,6 +144,10 @@ HAND_INLINE uint64_t hand_block_starts(hand_at at, unsigned *size, struct hand_r
 {
     struct hand_block b = hand_block_read(at);
     uint64_t symbols = ~(b.wide | b.letters | b.numbers | b.blanks | b.newlines), stop = b.wide;
+    if (rules.apart) {
+        symbols &= ~b.controls;
+        stop |= b.controls;
+    }
     if (rules.slash)
         stop |= b.slashes & b.newlines << 1;
     uint64_t sure = (b.letters << 1 & ~b.letters & ~(rules.suffixes ? b.quotes : 0)) | (b.numbers << 1 & ~b.numbers);
@@ -169,4 +178,28 @@ HAND_INLINE uint64_t hand_block_starts(hand_at at, unsigned *size, struct hand_r
 }
 
 #endif
+
+/* The pieces of the block at `at`, as far as they are sure; 0 where it is for the reader of single pieces. */
+HAND_INLINE size_t hand_block_pieces(hand_at text, hand_at *at, hand_at end, struct split_piece *pieces,
+                                     struct hand_rules rules)
+{
+#if defined(__SSE2__)
+    if (end - *at < HAND_BLOCK || (((*at)[0] | (*at)[1]) & 0x80))
+        return 0;
+    unsigned size;
+    size_t count = 0;
+    uint32_t base = (uint32_t)(*at - text);
+    for (uint64_t starts = hand_block_starts(*at, &size, rules); starts; count++) {
+        uint32_t from = (uint32_t)__builtin_ctzll(starts);
+        starts &= starts - 1;
+        pieces[count] = (struct split_piece){base + from, base + (starts ? (uint32_t)__builtin_ctzll(starts) : size)};
+    }
+    *at += size;
+    return count;
+#else
+    (void)text, (void)at, (void)end, (void)pieces, (void)rules;
+    return 0;
+#endif
+}
+
 #endif
