@@ -108,7 +108,6 @@ static void on_record(void *user, const struct table_record *record)
 struct stream {
     const struct document *document;
     struct charset_found charset;
-    char label[64];   /* as a content type, so that every piece is taken for the same set */
     struct buf piece; /* bytes not yet decoded */
     struct buf text;
     uint64_t offset;
@@ -138,12 +137,13 @@ static enum status next_text(struct stream *stream, struct str *out, bool *end, 
     *end = count == 0;
     if (first) {
         stream->charset = charset_find(buf_str(&stream->piece), stream->document->content_type, false);
-        snprintf(stream->label, sizeof stream->label, "text/csv; charset=%s", stream->charset.name);
+        const char *mark;
+        buf_consume(&stream->piece, charset_mark(buf_str(&stream->piece), &mark));
     }
     size_t whole = whole_part(stream, *end);
     buf_reset(&stream->text);
-    enum status status = charset_to_utf8(str_slice(buf_str(&stream->piece), 0, whole), str_of(stream->label), false,
-                                         &stream->text, NULL);
+    enum status status =
+        charset_convert(stream->charset.name, str_slice(buf_str(&stream->piece), 0, whole), &stream->text);
     buf_consume(&stream->piece, whole);
     *out = buf_str(&stream->text);
     return status;

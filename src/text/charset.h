@@ -3,9 +3,13 @@
  * Bytes in whatever character set to UTF-8.
  *
  * The set is found as browsers find it: a byte order mark, else the charset of the Content-Type header, else (for HTML
- * and XML) what the first 4,096 bytes declare, else UTF-8 when the bytes are valid UTF-8, else uchardet's guess, else
+ * and XML) what the first 65,536 bytes declare, else UTF-8 when the bytes are valid UTF-8, else uchardet's guess, else
  * windows-1252. Labels mean what the WHATWG Encoding Standard says they mean, so "latin1" and "ascii" are windows-1252
- * and "gb2312" is gb18030. Pure; any thread.
+ * and "gb2312" is gb18030.
+ *
+ * Unlike browsers, a claim that the bytes contradict is passed over: "latin1" where all is UTF-8, "utf-8" where hardly
+ * anything is, "utf-16" without a NUL, a western set or a Chinese one where the letters stand as in no such text. Pure;
+ * any thread. Linear in the input.
  */
 #ifndef FATHOM_TEXT_CHARSET_H
 #define FATHOM_TEXT_CHARSET_H
@@ -17,7 +21,7 @@
 enum charset_source {
     CHARSET_FROM_BOM,
     CHARSET_FROM_HEADER,
-    CHARSET_FROM_DOCUMENT, /* <meta charset>, <meta http-equiv>, or an XML declaration */
+    CHARSET_FROM_DOCUMENT, /* <meta charset>, <meta http-equiv>, an XML declaration; or a claim for want of better */
     CHARSET_FROM_BYTES,    /* valid UTF-8, or guessed */
     CHARSET_FROM_FALLBACK,
 };
@@ -36,6 +40,13 @@ struct charset_found charset_find(struct str bytes, struct str content_type, boo
  * holds what fitted. */
 enum status charset_to_utf8(struct str bytes, struct str content_type, bool markup, struct buf *out,
                             struct charset_found *found) STATUS_CHECKED;
+
+/* The length of the byte order mark at the beginning, and its set in *name; 0 and NULL without one. */
+size_t charset_mark(struct str bytes, const char **name);
+
+/* The same for bytes of a set that charset_find found (struct charset_found's name), and for the pieces of a text: a
+ * byte order mark is not looked for. */
+enum status charset_convert(const char *name, struct str bytes, struct buf *out) STATUS_CHECKED;
 
 /* The iconv name for a label as pages and headers write it ("Latin1", " UTF8", "x-sjis"), NULL when the label is
  * unknown. Static. */
