@@ -24,6 +24,8 @@ struct html_options {
         base_url;    /* the page's address, against which links are resolved; empty: links stay as they are written */
     bool whole_page; /* everything visible, navigation and footers too, not the main part alone */
     bool drop_links; /* write the text of links without their addresses, and no images */
+    bool comments;   /* keep what readers wrote below an article */
+    bool plain_text; /* text with a line for each block and no marks, in place of Markdown */
     size_t max_input_bytes;    /* more than this is STATUS_TOO_BIG; 0 means 32 MiB */
     size_t max_text_bytes;     /* the Markdown is cut here, at a character; 0 means 32 MiB */
     const atomic_bool *cancel; /* looked at between the steps; NULL: nobody stops it */
