@@ -19,11 +19,12 @@ struct bpe *bpe_open(const struct image *image)
         .long_text = image_section(image, IMAGE_WHOLE_TEXT).data,
         .splits = (const void *)image_section(image, IMAGE_SPLITS).data,
         .pairs = (const void *)image_section(image, IMAGE_PAIRS).data,
+        .doubles = (const void *)image_section(image, IMAGE_DOUBLES).data,
+        .blocks = (const void *)image_section(image, IMAGE_CHARACTERS).data,
         .cache = bpe_cache_create(),
     };
-    bpe->lengths.masks = (const void *)image_section(image, IMAGE_LENGTHS).data;
-    bpe->lengths.tags = (const void *)(bpe->lengths.masks + ((size_t)1 << bpe->head->five_bits));
-    bpe->lengths.three = bpe->lengths.tags + ((size_t)1 << bpe->head->five_bits);
+    bpe->n_splits = image_section(image, IMAGE_SPLITS).len / sizeof *bpe->splits;
+    bpe->characters = (const void *)(bpe->blocks + BPE_BLOCKS);
     return bpe;
 }
 
@@ -65,8 +66,7 @@ static void append(struct token_ids *out, const uint32_t *ids, size_t count)
 }
 
 /* A piece that is not one token, or a long one. */
-static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, struct str piece, size_t readable,
-                           struct token_ids *out)
+static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, struct str piece, struct token_ids *out)
 {
     uint32_t known[BPE_CACHE_TOKENS] = {found->slot->meta & BPE_NONE};
     bool short_enough = piece.len <= BPE_CACHE_LENGTH;
@@ -83,7 +83,7 @@ static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, st
         return count;
     }
     struct bpe_found parts;
-    bpe_cover(bpe, piece.data, piece.len, readable, &parts);
+    bpe_cover(bpe, piece.data, piece.len, &parts);
     count = parts.count;
     if (short_enough && count > 0 && count <= BPE_CACHE_TOKENS)
         bpe_cache_put(bpe->cache, &found->key, piece.data, piece.len, parts.ids, count);
@@ -121,7 +121,7 @@ static int64_t encode_batch(const struct bpe *bpe, const char *text, const struc
     struct lookup found[BATCH];
     uint32_t ids[BATCH + STRIDE];
     uint16_t others[BATCH];
-    size_t n_others = 0, end = pieces[n - 1].to, from = 0;
+    size_t n_others = 0, from = 0;
     look_up(bpe, text, pieces, n, found);
     if (out != NULL)
         reserve(out, n + STRIDE);
@@ -141,8 +141,8 @@ static int64_t encode_batch(const struct bpe *bpe, const char *text, const struc
         const struct split_piece *piece = &pieces[others[i]];
         if (out != NULL)
             append_few(out, ids + from, others[i] - from);
-        total += (int64_t)encode_piece(bpe, &found[others[i]], str_make(text + piece->from, piece->to - piece->from),
-                                       end - piece->from, out);
+        total +=
+            (int64_t)encode_piece(bpe, &found[others[i]], str_make(text + piece->from, piece->to - piece->from), out);
         from = others[i] + 1u;
         if (out != NULL)
             reserve(out, n - from + STRIDE);

@@ -8,7 +8,7 @@
  * release, so that none of them can be seen before the odd number was, nor read after the second look at it. */
 
 #define ENTRY_BITS 16
-#define WAYS       4
+#define WAYS       2
 #define KEY_WORDS  (BPE_CACHE_LENGTH / 8)
 
 struct entry {
@@ -20,13 +20,8 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 64, "an entry is one cache line");
 
-#define PAIR_BITS  16
-#define PAIR_KNOWN (UINT64_C(1) << 63)
-#define PAIR_FITS  (UINT64_C(1) << 62)
-
 struct bpe_cache {
     struct entry entries[1u << ENTRY_BITS];
-    _Atomic uint64_t pairs[1u << PAIR_BITS]; /* each a pair with the two bits above it; 0: empty */
 };
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -130,22 +125,4 @@ void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const cha
     for (size_t i = 0; i < count; i++)
         atomic_store_explicit(&entry->ids[i], ids[i], memory_order_release);
     atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
-}
-
-static _Atomic uint64_t *pair_of(struct bpe_cache *cache, uint64_t pair)
-{
-    return &cache->pairs[(pair * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - PAIR_BITS)];
-}
-
-int bpe_cache_get_pair(struct bpe_cache *cache, uint64_t pair)
-{
-    uint64_t known = atomic_load_explicit(pair_of(cache, pair), memory_order_relaxed);
-    if ((known & ~PAIR_FITS) != (pair | PAIR_KNOWN))
-        return -1;
-    return (known & PAIR_FITS) != 0;
-}
-
-void bpe_cache_put_pair(struct bpe_cache *cache, uint64_t pair, bool fit)
-{
-    atomic_store_explicit(pair_of(cache, pair), pair | PAIR_KNOWN | (fit ? PAIR_FITS : 0), memory_order_relaxed);
 }

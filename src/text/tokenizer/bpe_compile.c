@@ -189,7 +189,10 @@ static size_t make_splits(struct compiler *c)
     qsort(used, n_used, sizeof(*used), by_rank);
     for (size_t i = 0; i < n_used; i++)
         c->splits[used[i]->id] = BPE_SPLIT_PAIR(used[i]->left, used[i]->right) | (uint64_t)(i + 1) << (2 * BPE_ID_BITS);
-    c->head->ordered = 1;
+    c->head->ordered = c->head->ranked = 1;
+    for (size_t i = 1; i < n_used; i++)
+        if (used[i]->id < used[i - 1]->id)
+            c->head->ranked = 0;
     for (size_t i = 0; i < n_used; i++)
         if (BPE_SPLIT_RANK(c->splits[used[i]->left]) > i || BPE_SPLIT_RANK(c->splits[used[i]->right]) > i)
             c->head->ordered = 0;
@@ -205,173 +208,168 @@ static enum status too_long_run(const struct compiler *c)
 static enum status write_pairs(struct compiler *c, size_t n_used, struct image_writer *image)
 {
     size_t run = 0, longest = 0, steps = 0;
-    uint32_t bits = 4;
-    while (((size_t)1 << bits) * 2 < n_used * 3)
-        bits++;
-    c->head->pair_bits = bits;
-    uint32_t mask = (1u << bits) - 1;
-    uint32_t *pairs = mem_calloc((size_t)mask + 1, sizeof *pairs);
-    memset(pairs, 0xff, ((size_t)mask + 1) * sizeof *pairs);
+    c->head->n_buckets = (uint32_t)(n_used * 5 / (3 * BPE_BUCKET) + 2);
+    size_t n_places = (size_t)c->head->n_buckets * BPE_BUCKET;
+    uint32_t *pairs = mem_calloc(n_places, sizeof *pairs);
+    memset(pairs, 0xff, n_places * sizeof *pairs);
     for (uint32_t id = 0; id < c->n_ids; id++) {
         if (BPE_SPLIT_RANK(c->splits[id]) == 0)
             continue;
         uint64_t hash = bpe_pair_hash(c->splits[id] & BPE_SPLIT_PAIR_MASK);
-        uint32_t at = (uint32_t)(hash >> 32) & mask;
+        size_t at = (size_t)bpe_pair_bucket(hash, c->head->n_buckets) * BPE_BUCKET;
         while (pairs[at] != BPE_PAIR_EMPTY && steps++ < STEPS_MOST)
-            at = (at + 1) & mask;
-        pairs[at] = (uint32_t)hash << BPE_ID_BITS | id;
+            at = at + 1 < n_places ? at + 1 : 0;
+        pairs[at] = bpe_pair_tag(hash) | id;
     }
-    for (size_t i = 0; i <= mask; i++) {
+    for (size_t i = 0; i < n_places; i++) {
         run = pairs[i] != BPE_PAIR_EMPTY ? run + 1 : 0;
         longest = run > longest ? run : longest;
     }
     bool good = longest <= RUN_MOST && steps <= STEPS_MOST;
     if (good)
-        image_add(image, IMAGE_PAIRS, pairs, ((size_t)mask + 1) * sizeof *pairs);
+        image_add(image, IMAGE_PAIRS, pairs, n_places * sizeof *pairs);
     free(pairs);
     return good ? STATUS_OK : too_long_run(c);
 }
 
-static int by_length(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return left > right ? -1 : left < right;
-}
-
-/* Bytes that may have to be looked at in one place of a text. */
-#define LENGTHS_SUM_MOST ((size_t)1 << 18)
-
-/* The greatest first, each once. Too many different lengths are refused: no vocabulary has them. */
-static enum status add_long_length(struct compiler *c, uint32_t length)
-{
-    struct bpe_head *head = c->head;
-    size_t sum = length;
-    for (uint32_t i = 0; i < head->n_lengths; i++) {
-        if (head->lengths[i] == length)
-            return STATUS_OK;
-        sum += head->lengths[i];
-    }
-    if (head->n_lengths == BPE_LENGTHS_MAX || sum > LENGTHS_SUM_MOST)
-        return error_set(c->error, STATUS_UNSUPPORTED, "the vocabulary has tokens of too many different lengths");
-    head->lengths[head->n_lengths++] = length;
-    qsort(head->lengths, head->n_lengths, sizeof head->lengths[0], by_length);
-    return STATUS_OK;
-}
-
-/* A table of IMAGE_LENGTHS while it is made. */
-struct length_index {
-    uint32_t bits;
-    size_t used, steps;
-    uint32_t *masks;
-    uint16_t *tags;
+/* The rank of the first merge that a token has with what stands before it, and with what stands behind it: not with
+ * ASCII before it, and in UTF-8, in which no character is followed by a continuing byte. Then the same for a part of a
+ * character, with the rest of the character and more beyond that. */
+struct edges {
+    uint32_t before, behind, before_inside, behind_inside;
 };
 
-static void index_init(struct length_index *index, size_t count)
+static bool is_ascii(char byte)
 {
-    *index = (struct length_index){.bits = BPE_INDEX_BITS_MIN};
-    while (((size_t)1 << index->bits) * 2 < 3 * count)
-        index->bits++;
-    index->masks = mem_calloc((size_t)1 << index->bits, sizeof *index->masks);
-    index->tags = mem_calloc((size_t)1 << index->bits, sizeof *index->tags);
+    return (unsigned char)byte < 0x80;
 }
 
-static void index_finish(struct length_index *index)
+static void set_least(uint32_t *least, uint32_t rank)
 {
-    free(index->masks);
-    free(index->tags);
+    *least = rank < *least ? rank : *least;
 }
 
-static void index_add(struct length_index *index, uint64_t hash, uint16_t tag, uint32_t mask)
+static void add_edges(const struct compiler *c, struct edges *edges, uint64_t split)
 {
-    size_t at = (size_t)(hash >> (64 - index->bits));
-    while (index->tags[at] != 0 && index->tags[at] != tag && index->steps++ < STEPS_MOST)
-        at = (at + 1) & (((size_t)1 << index->bits) - 1);
-    index->used += index->tags[at] == 0;
-    index->tags[at] = tag;
-    index->masks[at] |= mask;
+    uint32_t id = BPE_SPLIT_LEFT(split), next = BPE_SPLIT_RIGHT(split), rank = BPE_SPLIT_RANK(split);
+    struct str left = c->by_id[id]->text, right = c->by_id[next]->text;
+    size_t last = left.len - 1, first = 0; /* where characters begin */
+    while (last > 0 && bpe_continues((unsigned char)left.data[last]))
+        last--;
+    while (first < right.len && bpe_continues((unsigned char)right.data[first]))
+        first++;
+    if (!is_ascii(left.data[left.len - 1]))
+        set_least(&edges[next].before, rank);
+    if (first == 0)
+        set_least(&edges[id].behind, rank);
+    else if (last > 0 && !is_ascii(left.data[last - 1]))
+        set_least(&edges[next].before_inside, rank);
+    if (first > 0 && first < right.len)
+        set_least(&edges[id].behind_inside, rank);
 }
 
-static enum status index_token(struct compiler *c, uint32_t id, struct length_index *three, struct length_index *five)
+static struct edges *find_edges(const struct compiler *c)
 {
-    struct str text = c->by_id[id]->text;
-    uint64_t word = bpe_load(text.data, text.len), hash;
-    if (text.len == 1) {
-        c->head->single[word] = id;
-    } else if (text.len == 2) {
-        c->head->doubles[word / 64] |= UINT64_C(1) << (word & 63);
-    } else if (text.len < BPE_LONG_FIRST) {
-        hash = bpe_prefix_hash(word, 3);
-        index_add(three, hash, BPE_SHORT_TAG(hash), 1u << (text.len - 3));
-    } else {
-        hash = bpe_prefix_hash(word, 5);
-        bool longer = text.len > BPE_LONG_LAST;
-        index_add(five, hash, BPE_LONG_TAG(hash), longer ? BPE_LONGER : UINT32_C(1) << (text.len - BPE_LONG_FIRST));
-        if (longer)
-            return add_long_length(c, (uint32_t)text.len);
+    struct edges *edges = mem_calloc(c->n_ids, sizeof *edges);
+    memset(edges, 0xff, c->n_ids * sizeof *edges);
+    for (uint32_t id = 0; id < c->n_ids; id++)
+        if (BPE_SPLIT_RANK(c->splits[id]) > 0)
+            add_edges(c, edges, c->splits[id]);
+    return edges;
+}
+
+/* Whether no merge with what stands before the token takes a part of it before it is whole; with the text before its
+ * character, or with another token of that and more. */
+static bool begins_alone(const struct compiler *c, const struct edges *edges, uint32_t id, bool inside)
+{
+    for (uint32_t rank; (rank = BPE_SPLIT_RANK(c->splits[id])) > 0;) {
+        id = BPE_SPLIT_LEFT(c->splits[id]);
+        if ((inside ? edges[id].before_inside : edges[id].before) <= rank)
+            return false;
     }
-    return STATUS_OK;
+    return true;
 }
 
-/* Tables for at most so many beginnings. */
-static enum status index_tokens(struct compiler *c, size_t n_three, size_t n_five, struct length_index *three,
-                                struct length_index *five)
+static bool ends_alone(const struct compiler *c, const struct edges *edges, uint32_t id, bool inside)
 {
-    enum status status = STATUS_OK;
-    index_init(three, n_three);
-    index_init(five, n_five);
+    for (uint32_t rank; (rank = BPE_SPLIT_RANK(c->splits[id])) > 0;) {
+        id = BPE_SPLIT_RIGHT(c->splits[id]);
+        if ((inside ? edges[id].behind_inside : edges[id].behind) <= rank)
+            return false;
+    }
+    return true;
+}
+
+/* BPE_CHARACTER, or 0. */
+static uint64_t make_character(const struct compiler *c, const struct edges *edges, uint32_t character)
+{
+    const char bytes[3] = {(char)(0xe0 | character >> 12), (char)(0x80 | (character >> 6 & 63)),
+                           (char)(0x80 | (character & 63))};
+    struct text_of of = {c, bytes};
+    struct bpe_symbol symbols[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        symbols[i] = (struct bpe_symbol){.id = c->head->single[(unsigned char)bytes[i]], .from = i, .to = i + 1};
+        if (symbols[i].id == BPE_NONE)
+            return 0;
+    }
+    size_t count = c->model->merge_by_rank ? bpe_merge_symbols(symbols, 3, rank_by_text, &of)
+                                           : bpe_merge_symbols(symbols, 3, rank_by_list, c);
+    uint32_t first = symbols[0].id, last = symbols[count - 1].id;
+    if (count > 2 || !begins_alone(c, edges, first, false) || !ends_alone(c, edges, last, false))
+        return 0;
+    if (count == 2 && !(begins_alone(c, edges, last, true) && ends_alone(c, edges, first, true)))
+        return 0;
+    return BPE_CHARACTER(first, count == 2 ? last : 0, symbols[0].to);
+}
+
+/* Blocks in which no character is a token, which are of rare ones, are left out. */
+static void write_characters(const struct compiler *c, struct image_writer *image)
+{
+    uint16_t of_block[BPE_BLOCKS] = {0}, n_blocks = 1;
+    uint64_t block[64] = {0};
+    struct edges *edges = find_edges(c);
+    struct buf blocks;
+    buf_init(&blocks, BUF_UNBOUNDED);
+    buf_add(&blocks, str_make((const char *)of_block, sizeof of_block));
+    buf_add(&blocks, str_make((const char *)block, sizeof block));
+    for (uint32_t at = 0x800 / 64; at < BPE_BLOCKS && c->head->ordered; at++) {
+        bool common = false;
+        for (uint32_t i = 0; i < 64; i++) {
+            block[i] = make_character(c, edges, at << 6 | i);
+            common = common || BPE_CHARACTER_LENGTH(block[i]) == 3;
+        }
+        if (!common)
+            continue;
+        of_block[at] = n_blocks++;
+        buf_add(&blocks, str_make((const char *)block, sizeof block));
+    }
+    memcpy(blocks.data, of_block, sizeof of_block);
+    image_add(image, IMAGE_CHARACTERS, blocks.data, blocks.len);
+    buf_finish(&blocks);
+    free(edges);
+}
+
+static void write_symbols(struct compiler *c, struct image_writer *image)
+{
+    size_t n_doubles = 1 << 16;
+    uint16_t *doubles = mem_calloc(n_doubles, sizeof *doubles);
+    memset(doubles, 0xff, n_doubles * sizeof *doubles);
     for (size_t i = 0; i < 256; i++)
         c->head->single[i] = BPE_NONE;
-    for (uint32_t id = 0; id < c->n_ids && status == STATUS_OK; id++)
-        if (c->made[id].id != BPE_NONE)
-            status = index_token(c, id, three, five);
-    return status;
-}
-
-static bool index_is_good(const struct length_index *index)
-{
-    size_t run = 0, longest = 0;
-    for (size_t i = 0; i < (size_t)1 << index->bits; i++) {
-        run = index->tags[i] != 0 ? run + 1 : 0;
-        longest = run > longest ? run : longest;
+    for (uint32_t id = 0; id < c->n_ids; id++) {
+        if (c->made[id].id == BPE_NONE)
+            continue;
+        const unsigned char *bytes = (const unsigned char *)c->by_id[id]->text.data;
+        if (c->by_id[id]->text.len == 1)
+            c->head->single[bytes[0]] = id;
+        else if (c->by_id[id]->text.len == 2)
+            doubles[bytes[0] << 8 | bytes[1]] = id < BPE_DOUBLE_ELSEWHERE ? (uint16_t)id : BPE_DOUBLE_ELSEWHERE;
     }
-    return longest <= RUN_MOST && index->steps <= STEPS_MOST;
-}
-
-static void write_index(struct compiler *c, const struct length_index *three, const struct length_index *five,
-                        struct image_writer *image)
-{
-    struct buf section;
-    buf_init(&section, BUF_UNBOUNDED);
-    size_t n_three = (size_t)1 << three->bits, n_five = (size_t)1 << five->bits;
-    c->head->three_bits = three->bits;
-    c->head->five_bits = five->bits;
-    buf_add(&section, str_make((const char *)five->masks, n_five * sizeof *five->masks));
-    buf_add(&section, str_make((const char *)five->tags, n_five * sizeof *five->tags));
-    for (size_t i = 0; i < n_three; i++)
-        three->tags[i] |= (uint16_t)three->masks[i];
-    buf_add(&section, str_make((const char *)three->tags, n_three * sizeof *three->tags));
-    image_add(image, IMAGE_LENGTHS, section.data, section.len);
-    buf_finish(&section);
-}
-
-/* Twice: the first time shows how many beginnings there are. */
-static enum status write_lengths(struct compiler *c, struct image_writer *image)
-{
-    struct length_index three, five;
-    enum status status = index_tokens(c, c->n_ids, c->n_ids, &three, &five);
-    size_t n_three = three.used, n_five = five.used;
-    index_finish(&three);
-    index_finish(&five);
-    if (status != STATUS_OK)
-        return status;
-    status = index_tokens(c, n_three, n_five, &three, &five);
-    if (status == STATUS_OK && !(index_is_good(&three) && index_is_good(&five)))
-        status = too_long_run(c);
-    if (status == STATUS_OK)
-        write_index(c, &three, &five, image);
-    index_finish(&three);
-    index_finish(&five);
-    return status;
+    if (c->model->byte_level) {
+        image_add(image, IMAGE_DOUBLES, doubles, n_doubles * sizeof *doubles);
+        write_characters(c, image);
+    }
+    free(doubles);
 }
 
 /* Where text can be cut in front of U+2581: behind all bytes that no token has before it. */
@@ -451,9 +449,8 @@ enum status bpe_compile(const struct model_spec *model, struct image_writer *ima
         status = write_pairs(&c, make_splits(&c), image);
         image_add(image, IMAGE_SPLITS, c.splits, c.n_ids * sizeof *c.splits);
         find_cuts(&c);
+        write_symbols(&c, image);
     }
-    if (status == STATUS_OK)
-        status = write_lengths(&c, image);
     if (status == STATUS_OK)
         status = write_whole(&c, image);
     if (status == STATUS_OK)

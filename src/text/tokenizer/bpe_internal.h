@@ -8,7 +8,7 @@
  * - A token that appears at all is always merged from the same two. Of all merges that give it only that one ever
  *   happens, and the others need not be kept.
  * - The encoding of a text is the one sequence of tokens in which every two neighbours, encoded alone, stay what they
- *   are. It may be found in any order, without the merges: bpe_cover.c goes from left to right.
+ *   are. It may be put together out of encodings of its parts: bpe_merge.c reads a long text through windows.
  * - Where every merge comes later in the list than those that made its two parts (`ordered`), two neighbours are
  *   checked by taking back their merges from the last to the first, along the edge between them.
  */
@@ -45,43 +45,43 @@ struct bpe_slot {
 #define BPE_SPLIT_PAIR(left, right) ((uint64_t)(left) | (uint64_t)(right) << BPE_ID_BITS)
 #define BPE_SPLIT_PAIR_MASK         ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
 
-/* IMAGE_PAIRS: open addressing; a slot is an id and the upper bits of the hash of what it was merged from. */
+/* IMAGE_PAIRS: buckets of a cache line each, filled from the front and, where one is full, into the next. A place is an
+ * id and, above it, a tag out of the hash of what it was merged from: neither 0 nor, but for a free place, all ones. */
+#define BPE_BUCKET     16
 #define BPE_PAIR_EMPTY UINT32_MAX
+#define BPE_TAG_BITS   (32 - BPE_ID_BITS)
 
-/* IMAGE_LENGTHS: which lengths a token may have that begins with some bytes. Two tables with open addressing, by the
- * hash of the first three bytes for lengths 3 to 5 and by that of the first five for longer ones; a tag stands for the
- * bytes, so that now and then a length is given that no token has. Tag 0 is a free place. */
-#define BPE_INDEX_BITS_MIN  4
-#define BPE_LONG_FIRST      6
-#define BPE_LONG_LAST       36
-#define BPE_LONGER          (UINT32_C(1) << 31)
-#define BPE_SHORT_TAG(hash) ((uint16_t)((uint16_t)((hash) << 3) | 8u))
-#define BPE_LONG_TAG(hash)  ((uint16_t)((hash) | 1u))
+/* IMAGE_DOUBLES: the token that two bytes merge into, by first << 8 | second. */
+#define BPE_DOUBLE_NONE      UINT16_MAX
+#define BPE_DOUBLE_ELSEWHERE (UINT16_MAX - 1) /* to be found in IMAGE_PAIRS: its id is too great */
 
-/* In IMAGE_LENGTHS, behind one another. */
-struct bpe_lengths {
-    const uint32_t *masks; /* for the second table: bit 0 is length BPE_LONG_FIRST; BPE_LONGER */
-    const uint16_t *tags;  /* of the second table */
-    const uint16_t *three; /* tag, and in the lowest bits lengths 3, 4 and 5 */
-};
+/* IMAGE_CHARACTERS: what the characters of three bytes become before any merge of a part of them with what stands
+ * beside them: by the first 10 bits of the code point, in which block of 64 it is (uint16_t), and the blocks
+ * (uint64_t): one token or two, and how many bytes are the first's; 0 where it is not so. The first block has none. */
+#define BPE_BLOCKS                           1024u
+#define BPE_CHARACTER(first, second, length) ((uint64_t)(first) | (uint64_t)(second) << 20 | (uint64_t)(length) << 40)
+#define BPE_CHARACTER_FIRST(entry)           ((uint32_t)(entry)&BPE_NONE)
+#define BPE_CHARACTER_SECOND(entry)          ((uint32_t)((entry) >> 20) & BPE_NONE)
+#define BPE_CHARACTER_LENGTH(entry)          ((unsigned)((entry) >> 40))
 
-#define BPE_LENGTHS_MAX 1024
+/* Whether a byte of UTF-8 is not the first of its character. */
+static inline bool bpe_continues(unsigned char byte)
+{
+    return byte >> 6 == 2;
+}
 
 /* IMAGE_BYTES. */
 struct bpe_head {
     uint64_t seed;
-    uint32_t n_slots, bucket_bits, pair_bits;
-    uint32_t max_length; /* of a token, in bytes */
+    uint32_t n_slots, bucket_bits, n_buckets; /* buckets: of pairs */
+    uint32_t max_length;                      /* of a token, in bytes */
     uint8_t byte_level, whole_first, fuse_unknown, byte_fallback, ordered;
-    uint8_t cuts;                   /* no token has U+2581 behind a byte but those of `before_space` */
-    uint8_t before_space[256];      /* by the last byte before it */
-    uint32_t unknown;               /* or BPE_NONE */
-    uint32_t bytes[256];            /* the tokens <0x00> to <0xFF> that stand for bytes */
-    uint32_t single[256];           /* the tokens of one byte */
-    uint64_t doubles[1024];         /* bits: whether two bytes are a token, by first | second << 8 */
-    uint32_t three_bits, five_bits; /* sizes of the tables of IMAGE_LENGTHS */
-    uint32_t n_lengths;             /* beyond BPE_LONG_LAST, the greatest first */
-    uint32_t lengths[BPE_LENGTHS_MAX];
+    uint8_t ranked;            /* of two tokens that are merged, the one with the lower id is so first */
+    uint8_t cuts;              /* no token has U+2581 behind a byte but those of `before_space` */
+    uint8_t before_space[256]; /* by the last byte before it */
+    uint32_t unknown;          /* or BPE_NONE */
+    uint32_t bytes[256];       /* the tokens <0x00> to <0xFF> that stand for bytes */
+    uint32_t single[256];      /* the tokens of one byte */
 };
 
 struct bpe_cache;
@@ -92,8 +92,10 @@ struct bpe {
     const uint16_t *seeds;
     const char *long_text;
     const uint64_t *splits;
+    size_t n_splits;
     const uint32_t *pairs;
-    struct bpe_lengths lengths;
+    const uint16_t *doubles, *blocks; /* where the symbols are bytes */
+    const uint64_t *characters;
     struct bpe_cache *cache;
 };
 
@@ -183,24 +185,41 @@ static inline uint64_t bpe_pair_hash(uint64_t pair)
     return bpe_mix(pair ^ UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3));
 }
 
-/* The hash of the first three or five bytes of `word`; the place in a table is its upper bits, the tag its lower. */
-static inline uint64_t bpe_prefix_hash(uint64_t word, size_t length)
+static inline uint32_t bpe_pair_tag(uint64_t hash)
 {
-    return bpe_mix(word & bpe_mask(length), UINT64_C(0x9e3779b97f4a7c15));
+    uint32_t tag = (uint32_t)hash & ((1u << BPE_TAG_BITS) - 1);
+    return (tag - (tag == (1u << BPE_TAG_BITS) - 1) + (tag == 0)) << BPE_ID_BITS;
 }
 
-/* What two tokens merge into, or BPE_NONE. */
+static inline uint32_t bpe_pair_bucket(uint64_t hash, uint32_t n_buckets)
+{
+    return (uint32_t)(((hash >> 32) * n_buckets) >> 32);
+}
+
+/* The rest of a search in which a bucket was full, or several places have the tag. */
+uint32_t bpe_merged_slowly(const struct bpe *bpe, uint64_t pair);
+
+__extension__ typedef uint32_t bpe_lanes __attribute__((vector_size(16)));
+
+/* What two tokens merge into, or BPE_NONE. The places of a bucket are compared at once: what is not there, which is
+ * common, is told from what is by one jump. */
 static inline uint32_t bpe_merged(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     uint64_t pair = BPE_SPLIT_PAIR(left, right), hash = bpe_pair_hash(pair);
-    uint32_t tag = (uint32_t)hash << BPE_ID_BITS, mask = (1u << bpe->head->pair_bits) - 1;
-    for (uint32_t at = (uint32_t)(hash >> 32) & mask;; at = (at + 1) & mask) {
-        uint32_t slot = bpe->pairs[at];
-        if (slot == BPE_PAIR_EMPTY)
-            return BPE_NONE;
-        if ((slot & ~BPE_NONE) == tag && (bpe->splits[slot & BPE_NONE] & BPE_SPLIT_PAIR_MASK) == pair)
-            return slot & BPE_NONE;
-    }
+    uint32_t tag = bpe_pair_tag(hash);
+    const bpe_lanes *places =
+        (const void *)(bpe->pairs + (size_t)bpe_pair_bucket(hash, bpe->head->n_buckets) * BPE_BUCKET);
+    bpe_lanes tags = {tag, tag, tag, tag}, ids = {BPE_NONE, BPE_NONE, BPE_NONE, BPE_NONE}, found = {0};
+    for (size_t i = 0; i < BPE_BUCKET / 4; i++)
+        found |= places[i] & (bpe_lanes)((places[i] & ~ids) == tags);
+    uint32_t merged = found[0] | found[1] | found[2] | found[3];
+    if (merged == 0 && places[BPE_BUCKET / 4 - 1][3] == BPE_PAIR_EMPTY)
+        return BPE_NONE;
+    merged &= BPE_NONE;
+    uint64_t split = merged < bpe->n_splits ? bpe->splits[merged] : 0;
+    if ((split & BPE_SPLIT_PAIR_MASK) == pair && BPE_SPLIT_RANK(split) > 0)
+        return merged;
+    return bpe_merged_slowly(bpe, pair);
 }
 
 /* bpe_whole.c: the table of pieces. */
@@ -226,14 +245,23 @@ typedef uint64_t (*bpe_rank_fn)(const void *user, const struct bpe_symbol *left,
 /* Merges `symbols` in place, of which id, from and to are set, and returns how many are left, moved to the front. */
 size_t bpe_merge_symbols(struct bpe_symbol *symbols, size_t count, bpe_rank_fn rank, const void *user);
 
-/* bpe_cover.c: the tokens of one piece that is not one. `readable` bytes may be read from `at` on. */
+/* The tokens of a text; bpe_merge.c. */
 struct bpe_found {
     uint32_t *ids; /* borrowed; or `room` */
     size_t count, capacity;
     uint32_t *heap; /* NULL while `room` is enough */
     uint32_t room[64];
 };
-void bpe_cover(const struct bpe *bpe, const char *at, size_t length, size_t readable, struct bpe_found *found);
+void bpe_found_add(struct bpe_found *found, uint32_t id);
+
+/* Adds the tokens of a text that is not empty; false, and nothing is added, when it has symbols that are unknown. */
+bool bpe_merge_text(const struct bpe *bpe, const char *text, size_t length, struct bpe_found *found);
+
+/* The symbol that `at` begins with, or BPE_NONE: a byte or a character, of `length` bytes. */
+uint32_t bpe_symbol_at(const struct bpe *bpe, const char *at, size_t rest, size_t *length);
+
+/* bpe_cover.c: the tokens of one piece, whatever is in it. */
+void bpe_cover(const struct bpe *bpe, const char *at, size_t length, struct bpe_found *found);
 
 /* bpe_cache.c: the tokens of pieces seen before, for all threads. Keys of at most BPE_CACHE_LENGTH bytes. */
 #define BPE_CACHE_LENGTH 24
@@ -246,9 +274,5 @@ size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const c
 void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
                    const uint32_t *ids, size_t count);
 void bpe_cache_prefetch(struct bpe_cache *cache, uint64_t hash);
-
-/* What is known of two neighbours, which are 40 bits: 1 when they fit together, 0 when not, -1 when it is not known. */
-int bpe_cache_get_pair(struct bpe_cache *cache, uint64_t pair);
-void bpe_cache_put_pair(struct bpe_cache *cache, uint64_t pair, bool fit);
 
 #endif
