@@ -113,7 +113,7 @@ HAND_INLINE hand_at joined_skip(hand_at at, hand_at end, bool cjk, unsigned kind
 /* Behind the ideographs that are of the Chinese and Japanese runs. */
 HAND_INLINE hand_at skip_ideographs(hand_at at, hand_at end)
 {
-    while (at < end && hand_is_ideograph(at) && is_cjk(at))
+    while (at < end && *at >= 0x80 && hand_is_ideograph(at) && is_cjk(at))
         at += 3;
     return at;
 }
