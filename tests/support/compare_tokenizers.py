@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares our tokenizer with the ones it must equal, id by id, over a corpus of texts.
 
-    compare_tokenizers.py [--all] [--seed N] [--scale N] DRIVER FILE…
+    compare_tokenizers.py [--all] [--seed N] [--scale N] [--jobs N] DRIVER FILE…
 
 DRIVER is the program tokenize (tests/support/tokenize.c). A tokenizer.json is compared with Hugging Face's `tokenizers`, a
 .tiktoken file with `tiktoken`; run it with a Python that has both. --all reads all of the shared data instead of a sample.
@@ -11,6 +11,7 @@ import argparse
 import collections
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -141,6 +142,10 @@ def byte_stand_ins():
     return stand_in
 
 
+def sampled(scale):
+    return int(100_000 * scale)
+
+
 def batches(texts, size=4_000_000):
     part, total = [], 0
     for kind, text in texts:
@@ -234,26 +239,39 @@ class Comparison:
         texts = [text.decode("utf-8", "replace").encode()[:160].decode("utf-8", "ignore").encode() for _, text in part]
         many_ids = self.driver.encode(texts)
         limits = [self.source.randint(0, len(ids) + 1) for ids in many_ids]
-        for text, ids, limit, fits in zip(texts, many_ids, limits, self.driver.fit(texts, limits)):
-            kept = text[:fits]
-            if fits > len(text) or kept.decode("utf-8", "replace").encode() != kept:
+        many_fits = self.driver.fit(texts, limits)
+        kept = [text[:fits].decode("utf-8", "ignore") for text, fits in zip(texts, many_fits)]
+        ends = self.token_ends(texts, many_ids)
+        for text, limit, fits, prefix, theirs, longest in zip(texts, limits, many_fits, kept, self.peer.encode(kept),
+                                                             self.longest_fits(ends, limits)):
+            if len(prefix.encode()) != fits:
                 self.differ("fit", text, f"{fits} bytes is no place between characters")
-                continue
-            theirs = self.peer.encode([kept.decode()])[0]
-            if theirs is None:
-                continue
-            if len(theirs) > limit:
+            elif theirs is not None and len(theirs) > limit:
                 self.differ("fit", text, f"limit {limit}: {fits} bytes are {len(theirs)} tokens")
-                continue
-            said = self.driver.decode([ids[:n] for n in range(len(ids) + 1)])
-            if said[-1] == text:
-                ends = [part for part in said if part == text[:len(part)] and text[len(part):len(part) + 1] not in INSIDE]
-                alone = self.driver.encode(ends)
-                longest = max(
-                    len(end) for end, own, same in zip(ends, alone, self.driver.decode(alone))
-                    if len(own) <= limit and same == end)
-                if fits < longest:
-                    self.differ("fit", text, f"limit {limit}: {fits} bytes, though {longest} fit")
+            elif theirs is not None and fits < longest:
+                self.differ("fit", text, f"limit {limit}: {fits} bytes, though {longest} fit")
+
+    def token_ends(self, texts, many_ids):
+        """For each text its prefixes that end where a token does; none where its tokens do not say the text."""
+        said = iter(self.driver.decode([ids[:n] for ids in many_ids for n in range(len(ids) + 1)]))
+        out = []
+        for text, ids in zip(texts, many_ids):
+            prefixes = [next(said) for _ in range(len(ids) + 1)]
+            out.append([
+                prefix for prefix in prefixes
+                if text == prefixes[-1] and prefix == text[:len(prefix)] and text[len(prefix):len(prefix) + 1] not in INSIDE
+            ])
+        return out
+
+    def longest_fits(self, many_ends, limits):
+        """Of each text's prefixes the longest, in bytes, that is within its limit and whose tokens say it; 0 for none."""
+        alone = self.driver.encode([end for ends in many_ends for end in ends])
+        tokens, said = iter(alone), iter(self.driver.decode(alone))
+        return [
+            max([len(end) for end, own, same in [(end, next(tokens), next(said)) for end in ends]
+                 if len(own) <= limit and same == end],
+                default=0) for ends, limit in zip(many_ends, limits)
+        ]
 
     def boundaries(self, part):
         """Where a text says that counts add up, they do."""
@@ -283,9 +301,10 @@ class Comparison:
             self.decoding(self.ids(specials + made[::7], FRAMED))
         self.decoding([[i] for i in self.peer.known[::1 if everything else 7]])
         self.decoding(self.random_ids(int(300 * scale)))
-        self.fitting([made[i] for i in self.source.sample(range(len(made)), min(len(made), 400))] + specials[:50])
+        self.fitting([made[i] for i in self.source.sample(range(len(made)), min(len(made), int(400 * min(1, scale**.5))))] +
+                     specials[:50])
         self.boundaries(made[::5])
-        for part in batches(token_corpus.recorded() if everything else token_corpus.sample(int(100_000 * scale), self.seed)):
+        for part in batches(token_corpus.recorded() if everything else token_corpus.sample(sampled(scale), self.seed)):
             self.ids(part, 0)
 
 
@@ -311,11 +330,17 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("driver", type=pathlib.Path)
     parser.add_argument("files", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
     os.environ["RUST_BACKTRACE"] = "0"  # the peers' panics are counted, not looked into
-    return 1 if sum([compare(arguments.driver, path, arguments) for path in arguments.files]) else 0
+    token_corpus.made(arguments.scale, arguments.seed)  # all jobs share it
+    if not arguments.all:
+        token_corpus.sample(sampled(arguments.scale), arguments.seed)
+    with multiprocessing.get_context("fork").Pool(arguments.jobs) as pool:
+        differences = pool.starmap(compare, [(arguments.driver, path, arguments) for path in arguments.files], chunksize=1)
+    return 1 if sum(differences) else 0
 
 
 if __name__ == "__main__":

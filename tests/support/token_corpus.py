@@ -1,6 +1,7 @@
 """Texts to compare tokenizers on: sentences of many languages, code, pages, recorded runs, and whatever is hard about
 Unicode. Everything is made from a seed, so that a difference can be found again."""
 import base64
+import collections
 import functools
 import gzip
 import json
@@ -66,10 +67,9 @@ CODE_LIKE = [
 
 @functools.cache
 def by_category():
-    groups = {}
-    for code in range(sys.maxunicode + 1):
-        if not 0xD800 <= code < 0xE000:
-            groups.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
+    groups = collections.defaultdict(list)
+    for c in map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))):
+        groups[unicodedata.category(c)].append(c)
     return groups
 
 
@@ -127,17 +127,18 @@ def random_unicode(source, count):
             yield "".join(several(source, block + [" "] * 20, 1, 60))
         else:
             yield "".join(several(source, newest + [" ", "a", "A", "1", "'", "\n", "."] * 20, 1, 60))
+    most = min(300, 3 * count)
     for group in sorted(groups):
-        yield " ".join(source.sample(groups[group], min(len(groups[group]), 300)))
-        yield "".join(source.sample(groups[group], min(len(groups[group]), 300)))
+        yield " ".join(source.sample(groups[group], min(len(groups[group]), most)))
+        yield "".join(source.sample(groups[group], min(len(groups[group]), most)))
 
 
 def marks(source, count):
     groups = by_category()
     combining = groups["Mn"] + groups["Mc"] + groups["Me"]
     composing = [
-        c for code in range(0x110000) if not 0xD800 <= code < 0xE000 for c in [chr(code)]
-        if unicodedata.normalize("NFKD", c) != c
+        c for group, some in groups.items() if group not in ("Cn", "Co") for c in some
+        if not unicodedata.is_normalized("NFKD", c)
     ]
     jamo = [chr(c)
             for c in range(0x1100, 0x1200)] + [chr(c)
@@ -159,7 +160,8 @@ def marks(source, count):
             else:
                 out += [chr(source.randrange(0xAC00, 0xD7A4)), source.choice(["", "\u11a8", "\u11a7", "\u11c2"])]
         yield "".join(out)
-    for start in range(0, len(composing), 400):
+    starts = range(0, len(composing), 400)
+    for start in sorted(source.sample(starts, min(len(starts), count))):
         yield "".join(composing[start:start + 400])
 
 

@@ -2,7 +2,7 @@
  * text. Usage: tokenize FILE, a tokenizer.json (tokenizer_config.json beside it is read too) or a .tiktoken file.
  *
  * All numbers are of this machine. First it writes uint32_t status and, when that is not 0, uint32_t length and the
- * error. A request is struct request and its bytes; the answer is
+ * error. A request is struct request and its bytes; answers may be held back while `more` requests follow. They are
  *
  *     e  encode       uint32_t count, uint32_t ids…
  *     c  count        int64_t
@@ -21,7 +21,7 @@
 
 struct request {
     int64_t limit;
-    uint32_t operation, flags, length, unused;
+    uint32_t operation, flags, length, more;
 };
 
 static void put(const void *bytes, size_t length)
@@ -134,7 +134,8 @@ int main(int count, char **arguments)
             if (fread(bytes, 1, request.length, stdin) == request.length)
                 answer(tokenizer, &request, bytes);
             free(bytes);
-            fflush(stdout);
+            if (!request.more)
+                fflush(stdout);
         }
     }
     int status = tokenizer ? 0 : 1;

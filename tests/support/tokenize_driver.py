@@ -41,7 +41,7 @@ class Driver:
         def send():
             try:
                 for n, text in enumerate(texts):
-                    head = struct.pack("=qIIII", limits[n] if limits else 0, ord(operation), flags, len(text), 0)
+                    head = struct.pack("=qIIII", limits[n] if limits else 0, ord(operation), flags, len(text), n + 1 < len(texts))
                     self.process.stdin.write(head + text)
                 self.process.stdin.flush()
             except BrokenPipeError:
@@ -53,6 +53,8 @@ class Driver:
 
     def _all(self, operation, texts, flags, read, limits=None):
         texts = list(texts)
+        if not texts:
+            return []
         sender = self._ask(operation, texts, flags, limits)
         try:
             return [read() for _ in texts]
