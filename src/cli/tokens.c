@@ -169,18 +169,28 @@ static bool do_file(struct tokens *tokens, const char *path, const char *shown)
     return worked;
 }
 
+static bool check_exact(const struct tokens *tokens)
+{
+    struct str pattern;
+    if (tokens->tokenizer == NULL || !tokenizer_gave_up(tokens->tokenizer, &pattern))
+        return true;
+    cli_fail(tokens->cli, "this is not exact: a pattern of the tokenizer needs too many tries on such text: %.*s",
+             STR_ARG(pattern));
+    return false;
+}
+
 static int do_files(struct tokens *tokens)
 {
     const struct cli *cli = tokens->cli;
     bool worked = true;
     size_t count = cli->n_arguments;
     if (count == 0)
-        return do_file(tokens, "-", NULL) ? CLI_OK : CLI_FAILED;
+        return do_file(tokens, "-", NULL) && check_exact(tokens) ? CLI_OK : CLI_FAILED;
     for (size_t i = 0; i < count && tokens_output_is_open(); i++)
         worked = do_file(tokens, cli->arguments[i], count > 1 || cli->json ? cli->arguments[i] : NULL) && worked;
     if (count > 1 && tokens->mode == TOKENS_COUNT && !cli->json)
         cli_print("%8lld total\n", (long long)tokens->total);
-    return worked ? CLI_OK : CLI_FAILED;
+    return worked && check_exact(tokens) ? CLI_OK : CLI_FAILED;
 }
 
 static int run(struct cli *cli)

@@ -326,6 +326,16 @@ class Options(TokensTest):
         self.assertIn("config.yaml:2:", self.tokens("--config", config, named=False, code=2).stderr)
 
 
+    def test_a_pattern_that_takes_forever_is_given_up_by_name(self):
+        pattern = {"type": "Split", "pattern": {"Regex": "a*b"}, "behavior": "Isolated", "invert": False}
+        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        steps = {"type": "Sequence", "pretokenizers": [pattern, byte_level]}
+        hostile = self.write("hostile.json", json.dumps(tokenizer(pre_tokenizer=steps)))
+        done = self.tokens("--tokenizer", hostile, stdin="a" * 300_000, named=False, code=1)
+        self.assertIn("not exact: a pattern of the tokenizer needs too many tries on such text: a*b", done.stderr)
+        self.assertEqual(self.tokens("--tokenizer", hostile, stdin="aab", named=False).stdout, "3\n")
+
+
 class Cache(TokensTest):
     def cached(self):
         return sorted(pathlib.Path(self.folder, ".cache/fathom/tokenizers").glob("*"))

@@ -522,20 +522,55 @@ static void splitter__ends_long_matches(void **state)
 static void splitter__gives_up_where_ways_never_end(void **state)
 {
     (void)state;
-    static const char *const patterns[] = {"(?:a+)+$", "(?:a|aa)+$", "(?:(?:a*)*)*!", "(?:a?){30}a{30}!"};
+    static const char *const patterns[] = {"a*b(?=c)",   "[^c]*\\d",      "(?:a+)+$",
+                                           "(?:a|aa)+$", "(?:(?:a*)*)*!", "(?:a?){30}a{30}!"};
     struct buf text;
     buf_init(&text, BUF_UNBOUNDED);
-    for (size_t i = 0; i < 5000; i++)
+    while (text.len < LONG)
         buf_add_char(&text, 'a');
     buf_add_char(&text, 'b');
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         struct splitter *splitter = create(regex(patterns[i]), SPLITTER_AUTO);
         struct pieces pieces = split(splitter, buf_str(&text));
         assert_int_equal(pieces.count, 0);
+        assert_true(splitter_gave_up(splitter));
         free(pieces.items);
         splitter_destroy(splitter);
     }
     buf_finish(&text);
+}
+
+/* Whatever PCRE2 sees of the text at a time. */
+static void splitter__finds_matches_of_any_length(void **state)
+{
+    (void)state;
+    struct splitter *splitter = create(regex("a+b|(?<=c)\\d+(?!\\d)|\\s+(?!\\S)|\\s+|x$"), SPLITTER_AUTO);
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED);
+    for (size_t length = 1; length < 40000; length += length / 3 + 1) {
+        buf_reset(&text);
+        for (const char *unit = "ac7 x"; *unit; unit++) {
+            for (size_t i = 0; i < length; i++)
+                buf_add_char(&text, *unit);
+            if (*unit == 'a')
+                buf_add_char(&text, 'b');
+        }
+        struct pieces pieces = split(splitter, buf_str(&text));
+        uint32_t n = (uint32_t)length, i = 0;
+        assert_int_equal(pieces.count, length > 1 ? 5 : 4);
+        assert_int_equal(pieces.items[i].from, 0);
+        assert_int_equal(pieces.items[i++].to, n + 1);
+        assert_int_equal(pieces.items[i].from, 2 * n + 1);
+        assert_int_equal(pieces.items[i++].to, 3 * n + 1);
+        if (length > 1)
+            assert_int_equal(pieces.items[i++].to, 4 * n);
+        assert_int_equal(pieces.items[i++].to, 4 * n + 1);
+        assert_int_equal(pieces.items[i].from, 5 * n);
+        free(pieces.items);
+    }
+    assert_false(splitter_gave_up(splitter));
+    buf_finish(&text);
+    splitter_destroy(splitter);
 }
 
 static void unicode_class__knows_the_editions(void **state)
@@ -573,6 +608,7 @@ int main(void)
         cmocka_unit_test(splitter__stays_linear),
         cmocka_unit_test(splitter__ends_long_matches),
         cmocka_unit_test(splitter__gives_up_where_ways_never_end),
+        cmocka_unit_test(splitter__finds_matches_of_any_length),
         cmocka_unit_test(unicode_class__knows_the_editions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,11 @@ bool splitter_covers_all(const struct splitter *splitter)
     return splitter->covers_all;
 }
 
+bool splitter_gave_up(const struct splitter *splitter)
+{
+    return splitter->regex && splitter_regex_gave_up(splitter->regex);
+}
+
 void split_walk_begin(struct split_walk *walk, const struct splitter *splitter, struct str text)
 {
     *walk = (struct split_walk){.splitter = splitter, .text = text.data ? text : STR("")};

@@ -33,6 +33,9 @@ void splitter_destroy(struct splitter *splitter);
 /* Whether the pattern leaves no text unmatched, so that matches and pieces are the same. */
 bool splitter_covers_all(const struct splitter *splitter);
 
+/* Whether the pattern needed too much for some text since the splitter was created. */
+bool splitter_gave_up(const struct splitter *splitter);
+
 /* One that gives the pieces that come of cutting by these one after the other, each into its matches and what lies
  * between them; NULL where none is known. Static. */
 const struct splitter *splitter_join(const struct splitter *const *splitters, size_t n);
@@ -60,8 +63,8 @@ void split_walk_begin(struct split_walk *walk, const struct splitter *splitter, 
 void split_walk_end(struct split_walk *walk);
 
 /* The next matches, at most SPLITTER_BATCH; 0 at the end. Where the pattern covers all, each begins where the last
- * ended. A pattern that needs too many tries, of which the libraries to be matched make an error, matches nothing more
- * in this text. */
+ * ended. A pattern that needs too much, of which the libraries to be matched make an error or no end, matches nothing
+ * more in this text, and the splitter remembers that. */
 size_t split_walk_next(struct split_walk *walk, struct split_piece pieces[SPLITTER_BATCH]);
 
 #endif

@@ -45,6 +45,7 @@ enum status splitter_regex_create(struct spec_pattern pattern, struct splitter_r
 void splitter_regex_destroy(struct splitter_regex *regex);
 size_t splitter_regex_next(struct split_walk *walk, struct split_piece *pieces);
 void splitter_regex_end(void *state);
+bool splitter_regex_gave_up(const struct splitter_regex *regex);
 
 /* Appends the pattern as PCRE2 has to see it, with UTF and newlines that are LF. STATUS_SYNTAX, STATUS_UNSUPPORTED. */
 enum status splitter_rewrite(struct spec_pattern pattern, struct buf *out, struct error *error) STATUS_CHECKED;

@@ -136,6 +136,17 @@ const struct splitter *steps_splitter(const struct steps *steps)
     return steps->single;
 }
 
+bool steps_gave_up(const struct steps *steps, struct str *pattern)
+{
+    size_t count = (size_t)steps->head->n_normalizers + steps->head->n_pre_tokenizers + steps->head->n_decoders;
+    for (size_t i = 0; i < count; i++)
+        if (steps->all[i].splitter && splitter_gave_up(steps->all[i].splitter)) {
+            *pattern = steps->all[i].pattern;
+            return true;
+        }
+    return false;
+}
+
 static struct str replace_byte(char byte, struct str with, struct str text, struct buf *out)
 {
     size_t count = 0, first = str_find_char(text, byte, 0);

@@ -38,6 +38,9 @@ const struct splitter *steps_splitter(const struct steps *steps);
 typedef void (*steps_take_fn)(void *user, const char *text, const struct split_piece *pieces, size_t n);
 void steps_pre_tokenize(const struct steps *steps, struct str text, bool first, steps_take_fn take, void *user);
 
+/* Whether a pattern needed too much for some text since the steps were opened (splitter.h), and which: borrowed. */
+bool steps_gave_up(const struct steps *steps, struct str *pattern);
+
 /* The decoders: joins the texts of tokens. `texts` are as in the vocabulary. */
 void steps_decode(const struct steps *steps, const struct str *texts, size_t count, struct buf *out);
 

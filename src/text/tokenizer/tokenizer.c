@@ -81,6 +81,11 @@ struct str tokenizer_text(const struct tokenizer *tokenizer, uint32_t id)
     return tokenizer_text_at(tokenizer, id, &text) ? text : STR("");
 }
 
+bool tokenizer_gave_up(const struct tokenizer *tokenizer, struct str *pattern)
+{
+    return steps_gave_up(tokenizer->steps, pattern);
+}
+
 bool tokenizer_begins_anew(const struct tokenizer *tokenizer, struct str text)
 {
     return added_tokens_begin_anew(tokenizer->added, text);

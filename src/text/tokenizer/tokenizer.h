@@ -85,6 +85,11 @@ int64_t tokenizer_count(const struct tokenizer *tokenizer, struct str text, unsi
 /* Appends the ids of `text`. */
 void tokenizer_encode(const struct tokenizer *tokenizer, struct str text, unsigned flags, struct token_ids *out);
 
+/* Whether some text since the tokenizer was opened needed more tries of a pattern than any text may, and which pattern:
+ * borrowed. What stands behind that place was not cut by the pattern, so ids and counts of that text are not exact; the
+ * libraries fail there, or do not come to an end. Hostile tokenizers have such patterns. */
+bool tokenizer_gave_up(const struct tokenizer *tokenizer, struct str *pattern);
+
 /* Appends the text of `ids`, as the tokenizer's decoder joins it; bytes that form no UTF-8 are written as U+FFFD.
  * STATUS_INVALID when an id is not in the vocabulary, and nothing appended; STATUS_TOO_BIG by the buffer's cap. */
 enum status tokenizer_decode(const struct tokenizer *tokenizer, const uint32_t *ids, size_t count, unsigned flags,
