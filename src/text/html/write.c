@@ -1,0 +1,488 @@
+/* The walk over the tree: every element is entered and left once, in document order. */
+#include "text/html/write.h"
+
+#include <stdlib.h>
+
+#include "text/html/write_internal.h"
+
+/* What an element is to the writer. */
+enum construct {
+    CONSTRUCT_BY_FLAGS, /* a block, silent, or nothing */
+    CONSTRUCT_NOTHING,  /* its contents are written as if it were not there */
+    CONSTRUCT_SILENT,
+    CONSTRUCT_BLOCK,
+    CONSTRUCT_HEADING,
+    CONSTRUCT_LIST,
+    CONSTRUCT_ITEM,
+    CONSTRUCT_QUOTE,
+    CONSTRUCT_CODE_BLOCK,
+    CONSTRUCT_RULE,
+    CONSTRUCT_TABLE,
+    CONSTRUCT_TABLE_PART,
+    CONSTRUCT_ROW,
+    CONSTRUCT_CELL,
+    CONSTRUCT_DETAIL,
+    CONSTRUCT_STRONG,
+    CONSTRUCT_EM,
+    CONSTRUCT_DEL,
+    CONSTRUCT_INLINE_QUOTE,
+    CONSTRUCT_LINK,
+    CONSTRUCT_CODE,
+    CONSTRUCT_BREAK,
+    CONSTRUCT_IMAGE,
+    CONSTRUCT_RAISED,
+    CONSTRUCT_READING,
+    CONSTRUCT_MATH,
+    CONSTRUCT_SCRIPT,
+    CONSTRUCT_NOTE, /* a footnote; no element of its own */
+};
+
+static const uint8_t constructs[HTML_ELEMENTS] = {
+    [HTML_A] = CONSTRUCT_LINK,
+    [HTML_B] = CONSTRUCT_STRONG,
+    [HTML_BLOCKQUOTE] = CONSTRUCT_QUOTE,
+    [HTML_BR] = CONSTRUCT_BREAK,
+    [HTML_CITE] = CONSTRUCT_NOTHING,
+    [HTML_CODE] = CONSTRUCT_CODE,
+    [HTML_DD] = CONSTRUCT_DETAIL,
+    [HTML_DEL] = CONSTRUCT_DEL,
+    [HTML_DIR] = CONSTRUCT_LIST,
+    [HTML_EM] = CONSTRUCT_EM,
+    [HTML_H1] = CONSTRUCT_HEADING,
+    [HTML_H2] = CONSTRUCT_HEADING,
+    [HTML_H3] = CONSTRUCT_HEADING,
+    [HTML_H4] = CONSTRUCT_HEADING,
+    [HTML_H5] = CONSTRUCT_HEADING,
+    [HTML_H6] = CONSTRUCT_HEADING,
+    [HTML_HR] = CONSTRUCT_RULE,
+    [HTML_I] = CONSTRUCT_EM,
+    [HTML_IMG] = CONSTRUCT_IMAGE,
+    [HTML_KBD] = CONSTRUCT_CODE,
+    [HTML_LI] = CONSTRUCT_ITEM,
+    [HTML_LISTING] = CONSTRUCT_CODE_BLOCK,
+    [HTML_MATH] = CONSTRUCT_MATH,
+    [HTML_MENU] = CONSTRUCT_LIST,
+    [HTML_OL] = CONSTRUCT_LIST,
+    [HTML_PRE] = CONSTRUCT_CODE_BLOCK,
+    [HTML_Q] = CONSTRUCT_INLINE_QUOTE,
+    [HTML_RP] = CONSTRUCT_SILENT,
+    [HTML_RT] = CONSTRUCT_READING,
+    [HTML_RTC] = CONSTRUCT_READING,
+    [HTML_S] = CONSTRUCT_DEL,
+    [HTML_SAMP] = CONSTRUCT_CODE,
+    [HTML_SCRIPT] = CONSTRUCT_SCRIPT,
+    [HTML_STRIKE] = CONSTRUCT_DEL,
+    [HTML_STRONG] = CONSTRUCT_STRONG,
+    [HTML_SUB] = CONSTRUCT_RAISED,
+    [HTML_SUP] = CONSTRUCT_RAISED,
+    [HTML_TABLE] = CONSTRUCT_TABLE,
+    [HTML_TBODY] = CONSTRUCT_TABLE_PART,
+    [HTML_TD] = CONSTRUCT_CELL,
+    [HTML_TFOOT] = CONSTRUCT_TABLE_PART,
+    [HTML_TH] = CONSTRUCT_CELL,
+    [HTML_THEAD] = CONSTRUCT_TABLE_PART,
+    [HTML_TR] = CONSTRUCT_ROW,
+    [HTML_TT] = CONSTRUCT_CODE,
+    [HTML_UL] = CONSTRUCT_LIST,
+    [HTML_XMP] = CONSTRUCT_CODE_BLOCK,
+};
+
+static enum construct construct_of(uint8_t element)
+{
+    enum construct construct = constructs[element];
+    if (construct != CONSTRUCT_BY_FLAGS)
+        return construct;
+    unsigned flags = html_flags(element);
+    return flags & ELEMENT_SILENT ? CONSTRUCT_SILENT : flags & ELEMENT_BLOCK ? CONSTRUCT_BLOCK : CONSTRUCT_NOTHING;
+}
+
+bool writer_has_text(const struct writer *w, uint32_t node)
+{
+    for (uint32_t i = node; i < w->nodes[node].end; i++)
+        if (w->nodes[i].element == HTML_TEXT && str_trim(w->nodes[i].text).len)
+            return true;
+    return false;
+}
+
+/* ---- small blocks ---- */
+
+static void enter_heading(struct writer *w, uint32_t node)
+{
+    writer_want(w, DUE_BLANK);
+    w->n_strong++;
+    if (w->single != LINE_FREE)
+        return;
+    w->single = LINE_HEADING;
+    w->heading = w->options.plain_text ? 0 : (uint8_t)(w->nodes[node].element - HTML_H1 + 1);
+    w->heading_node = node;
+}
+
+/* A number sign at the end would be taken for a closing mark. */
+static void leave_heading(struct writer *w, uint32_t node)
+{
+    w->n_strong--;
+    if (w->single == LINE_HEADING && w->heading_node == node) {
+        if (w->n_marks)
+            writer_suspend_marks(w);
+        size_t at = w->out->len;
+        bool written = !w->heading && w->line_open && !w->full && at > w->line_at;
+        while (written && at > w->line_at && w->out->data[at - 1] == '#')
+            at--;
+        if (written && !w->options.plain_text && at < w->out->len && (at == w->line_at || w->out->data[at - 1] == ' '))
+            writer_insert(w, w->out->len - 1, STR("\\"));
+        w->single = LINE_FREE;
+        w->heading = 0;
+        w->space = SPACE_NONE;
+    }
+    writer_want(w, DUE_BLANK);
+}
+
+static void enter_quote(struct writer *w, uint32_t node)
+{
+    writer_want(w, DUE_BLANK);
+    if (w->single == LINE_FREE && !w->options.plain_text)
+        writer_push_level(w, node, STR("> "), STR("> "));
+}
+
+/* The meaning of a term stands below it, behind a colon. */
+static void enter_detail(struct writer *w, uint32_t node)
+{
+    bool first = node > 0 && w->line_open && w->due == DUE_BLANK;
+    if (w->n_marks && w->single == LINE_FREE)
+        writer_suspend_marks(w);
+    w->due = first && !w->rule ? DUE_LINE : w->due;
+    writer_want(w, DUE_LINE);
+    uint32_t inside = node + 1;
+    while (inside < w->nodes[node].end && w->nodes[inside].element == HTML_TEXT && !str_trim(w->nodes[inside].text).len)
+        inside++;
+    if (inside == w->nodes[node].end)
+        return;
+    enum construct construct = construct_of(w->nodes[inside].element);
+    bool text = construct == CONSTRUCT_NOTHING || construct >= CONSTRUCT_STRONG || w->nodes[inside].element == HTML_P;
+    if (text && w->single == LINE_FREE && !w->options.plain_text)
+        w->colon = true;
+    else if (w->single == LINE_FREE)
+        w->due = DUE_BLANK;
+}
+
+static void enter_rule(struct writer *w)
+{
+    writer_want(w, DUE_BLANK);
+    if (w->single == LINE_FREE && !w->options.plain_text && w->out->len > w->start && w->n_marked == w->n_levels)
+        w->rule = true;
+}
+
+static void write_break(struct writer *w)
+{
+    if (w->due >= DUE_BREAK) {
+        writer_want(w, w->single == LINE_FREE ? DUE_BLANK : DUE_BREAK);
+        return;
+    }
+    writer_want(w, DUE_BREAK);
+    w->space = SPACE_NONE;
+}
+
+/* The base with its reading in parentheses. */
+static bool enter_reading(struct writer *w, uint32_t node)
+{
+    if (!writer_has_text(w, node))
+        return false;
+    w->space = SPACE_NONE;
+    writer_text(w, STR("("));
+    return true;
+}
+
+static void leave_reading(struct writer *w)
+{
+    w->space = SPACE_NONE;
+    writer_text(w, STR(")"));
+}
+
+/* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
+ * jump back from a note. */
+static bool is_sign(const struct writer *w, uint32_t node)
+{
+    static const char *const signs[] = {"¶", "#", "§", "🔗", "↩", "↩︎", "↑", "⬆", "^", "∞", "⇧", "⤴"};
+    struct str href = writer_attribute(w, node, HTML_ATTRIBUTE_HREF);
+    uint32_t end = w->nodes[node].end, text = node + 1;
+    if (!href.len || href.data[0] != '#' || text >= end || w->nodes[text].element != HTML_TEXT || text + 1 != end)
+        return false;
+    struct str shown = str_trim(w->nodes[text].text);
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (str_equal(shown, str_of(signs[i])))
+            return true;
+    return false;
+}
+
+/* ---- footnotes ---- */
+
+static const struct note *note_at(struct writer *w, uint32_t node)
+{
+    while (w->next_note < w->n_notes && w->notes[w->next_note].node < node)
+        w->next_note++;
+    return w->next_note < w->n_notes && w->notes[w->next_note].node == node ? &w->notes[w->next_note] : NULL;
+}
+
+static void write_reference(struct writer *w, const struct note *note)
+{
+    writer_begin(w, CHAR_PUNCTUATION);
+    writer_put_str(w, w->options.plain_text ? STR("[") : STR("[^"));
+    writer_put_str(w, str_of(note->label));
+    writer_put_char(w, ']');
+    w->plain_from = w->out->len;
+}
+
+static void enter_note(struct writer *w, const struct note *note)
+{
+    char mark[24] = "[";
+    bool plain = w->options.plain_text;
+    strcat(mark, plain ? "" : "^");
+    strcat(mark, note->label);
+    strcat(mark, plain ? "] " : "]: ");
+    writer_want(w, DUE_BLANK);
+    if (w->single == LINE_FREE)
+        writer_push_level(w, note->node, str_of(mark), plain ? STR("") : STR("    "));
+    else
+        writer_text(w, str_of(mark));
+}
+
+/* ---- the walk ---- */
+
+struct open_element {
+    uint32_t node, end;
+    enum construct construct;
+};
+
+static bool writes_code(const struct writer *w, uint32_t node, enum construct construct)
+{
+    if (construct == CONSTRUCT_CODE)
+        return writer_is_code_span(w, node);
+    return construct == CONSTRUCT_CODE_BLOCK && w->single != LINE_FREE;
+}
+
+/* Begins an element. True when its contents are to be walked and it is to be left. */
+static bool enter(struct writer *w, uint32_t node, enum construct construct)
+{
+    switch (construct) {
+    case CONSTRUCT_BY_FLAGS:
+    case CONSTRUCT_NOTHING:
+    case CONSTRUCT_SILENT:
+    case CONSTRUCT_SCRIPT:
+    case CONSTRUCT_NOTE:
+        return true;
+    case CONSTRUCT_BLOCK:
+        writer_want(w, DUE_BLANK);
+        return true;
+    case CONSTRUCT_HEADING:
+        enter_heading(w, node);
+        return true;
+    case CONSTRUCT_LIST:
+        writer_enter_list(w, node);
+        return true;
+    case CONSTRUCT_ITEM:
+        writer_enter_item(w, node);
+        return true;
+    case CONSTRUCT_QUOTE:
+        enter_quote(w, node);
+        return true;
+    case CONSTRUCT_CODE_BLOCK:
+        writer_code_block(w, node);
+        return false;
+    case CONSTRUCT_RULE:
+        enter_rule(w);
+        return false;
+    case CONSTRUCT_TABLE:
+        writer_enter_table(w, node);
+        return true;
+    case CONSTRUCT_TABLE_PART:
+        return true;
+    case CONSTRUCT_ROW:
+        writer_enter_row(w);
+        return true;
+    case CONSTRUCT_CELL:
+        if (writer_is_gutter(w, node))
+            return false;
+        writer_enter_cell(w, node);
+        return true;
+    case CONSTRUCT_DETAIL:
+        enter_detail(w, node);
+        return true;
+    case CONSTRUCT_STRONG:
+        writer_open_mark(w, node, INLINE_STRONG);
+        return true;
+    case CONSTRUCT_EM:
+        writer_open_mark(w, node, INLINE_EM);
+        return true;
+    case CONSTRUCT_DEL:
+        writer_open_mark(w, node, INLINE_DEL);
+        return true;
+    case CONSTRUCT_INLINE_QUOTE:
+        writer_open_mark(w, node, INLINE_QUOTE);
+        return true;
+    case CONSTRUCT_LINK:
+        if (is_sign(w, node))
+            return false;
+        writer_link(w, node);
+        return true;
+    case CONSTRUCT_CODE:
+        return true;
+    case CONSTRUCT_BREAK:
+        write_break(w);
+        return false;
+    case CONSTRUCT_IMAGE:
+        if (!writer_math_image(w, node))
+            writer_image(w, node);
+        return false;
+    case CONSTRUCT_RAISED:
+        writer_raised(w, node);
+        return true;
+    case CONSTRUCT_READING:
+        return enter_reading(w, node);
+    case CONSTRUCT_MATH:
+        writer_math(w, node);
+        return false;
+    }
+    return true;
+}
+
+static void leave(struct writer *w, const struct open_element *open)
+{
+    uint32_t node = open->node;
+    switch (open->construct) {
+    case CONSTRUCT_BLOCK:
+    case CONSTRUCT_DETAIL:
+        w->colon = false;
+        writer_want(w, DUE_BLANK);
+        break;
+    case CONSTRUCT_HEADING:
+        leave_heading(w, node);
+        break;
+    case CONSTRUCT_LIST:
+        writer_leave_list(w, node);
+        break;
+    case CONSTRUCT_ITEM:
+        writer_leave_item(w, node);
+        break;
+    case CONSTRUCT_QUOTE:
+    case CONSTRUCT_NOTE:
+        writer_want(w, DUE_BLANK);
+        writer_pop_level(w, node);
+        break;
+    case CONSTRUCT_TABLE:
+        writer_leave_table(w, node);
+        break;
+    case CONSTRUCT_ROW:
+        writer_leave_row(w);
+        break;
+    case CONSTRUCT_CELL:
+        writer_leave_cell(w, node);
+        break;
+    case CONSTRUCT_STRONG:
+    case CONSTRUCT_EM:
+    case CONSTRUCT_DEL:
+    case CONSTRUCT_INLINE_QUOTE:
+    case CONSTRUCT_LINK:
+        writer_close_mark(w, node);
+        break;
+    case CONSTRUCT_RAISED:
+        writer_raised_end(w, node);
+        break;
+    case CONSTRUCT_READING:
+        leave_reading(w);
+        break;
+    case CONSTRUCT_BY_FLAGS:
+    case CONSTRUCT_NOTHING:
+    case CONSTRUCT_SILENT:
+    case CONSTRUCT_CODE_BLOCK:
+    case CONSTRUCT_RULE:
+    case CONSTRUCT_TABLE_PART:
+    case CONSTRUCT_CODE:
+    case CONSTRUCT_BREAK:
+    case CONSTRUCT_IMAGE:
+    case CONSTRUCT_MATH:
+    case CONSTRUCT_SCRIPT:
+        break;
+    }
+}
+
+static void push(struct open_element *stack, size_t *depth, uint32_t node, uint32_t end, enum construct construct)
+{
+    stack[(*depth)++] = (struct open_element){node, end, construct};
+}
+
+static void walk(struct writer *w)
+{
+    /* at most two for each level of the tree */
+    struct open_element stack[2 * HTML_MAX_DEPTH + 4];
+    size_t depth = 0;
+    for (uint32_t i = 0; i < w->tree->count && !w->full;) {
+        while (depth && stack[depth - 1].end <= i)
+            leave(w, &stack[--depth]);
+        const struct html_node *node = &w->nodes[i];
+        if (node->element == HTML_TEXT && !writer_is_marked(w, i) && !(w->n_notes && note_at(w, i))) {
+            writer_text(w, node->text);
+            i++;
+            continue;
+        }
+        enum construct construct = construct_of(node->element);
+        bool skipped = writer_is_marked(w, i) || construct == CONSTRUCT_SILENT || writer_is_math_copy(w, i);
+        if (construct == CONSTRUCT_SCRIPT)
+            skipped = writer_math_script(w, i) || true;
+        const struct note *note = w->n_notes && !skipped ? note_at(w, i) : NULL;
+        if (note && note->kind == NOTE_DEFINITION) {
+            enter_note(w, note);
+            push(stack, &depth, i, node->end, CONSTRUCT_NOTE);
+            construct = CONSTRUCT_BLOCK;
+        } else if (note) {
+            if (note->kind == NOTE_REFERENCE)
+                write_reference(w, note);
+            skipped = true;
+        }
+        if (!skipped && writes_code(w, i, construct)) {
+            writer_code_span(w, i);
+            skipped = true;
+        }
+        if (skipped || !enter(w, i, construct)) {
+            i = node->end;
+            continue;
+        }
+        if (construct > CONSTRUCT_SILENT && node->end > i + 1)
+            push(stack, &depth, i, node->end, construct);
+        else if (construct > CONSTRUCT_SILENT)
+            leave(w, &(struct open_element){i, node->end, construct});
+        i++;
+    }
+    while (depth)
+        leave(w, &stack[--depth]);
+}
+
+bool html_tree_write(const struct html_tree *tree, const uint8_t *marks, const struct html_write_options *options,
+                     struct buf *out)
+{
+    struct writer w = {.out = out,
+                       .limit = out->allocated,
+                       .tree = tree,
+                       .nodes = tree->nodes,
+                       .marks = marks,
+                       .options = *options,
+                       .classes = writer_classes(options->plain_text),
+                       .start = out->len,
+                       .line_at = out->len,
+                       .fillers = (size_t)tree->count + 4000};
+    buf_init(&w.scratch, BUF_UNBOUNDED);
+    buf_init(&w.url, BUF_UNBOUNDED);
+    writer_survey_math(&w);
+    writer_find_notes(&w);
+    walk(&w);
+    if (w.n_marks && !w.full)
+        writer_suspend_marks(&w);
+    if (out->len > w.start && !w.full)
+        writer_put_char(&w, '\n');
+    if (out->data)
+        buf_commit(out, 0);
+    free(w.notes);
+    free(w.table.columns);
+    buf_finish(&w.scratch);
+    buf_finish(&w.url);
+    return !w.full;
+}

@@ -1,0 +1,482 @@
+/* What stands in a line: emphasis, links, code, pictures, raised text.
+ *
+ * CommonMark takes asterisks for emphasis by their neighbours: an opening mark must not stand before a blank, nor
+ * before punctuation when a letter is before it; a closing mark likewise. So an opening mark waits for the first
+ * character that it can stand before, and a closing mark is written when the next character is known; where that is a
+ * letter behind punctuation, the mark moves before the punctuation. */
+#include <stdlib.h>
+
+#include "core/utf8.h"
+#include "text/html/write_internal.h"
+
+static const char *const mark_texts[] = {"**", "*", "~~", "\"", "["};
+
+static struct str mark_text(const struct inline_mark *mark)
+{
+    return str_of(mark_texts[mark->kind]);
+}
+
+static bool is_emphasis(const struct inline_mark *mark)
+{
+    return mark->kind <= INLINE_DEL;
+}
+
+static void note_pending(struct writer *w)
+{
+    w->pending = false;
+    for (size_t i = 0; i < w->n_marks; i++)
+        w->pending =
+            w->pending || w->inline_marks[i].closing || (!w->inline_marks[i].written && !w->inline_marks[i].skipped);
+}
+
+static void remove_mark(struct writer *w, size_t index)
+{
+    w->n_marks--;
+    memmove(w->inline_marks + index, w->inline_marks + index + 1, (w->n_marks - index) * sizeof w->inline_marks[0]);
+}
+
+void writer_open_mark(struct writer *w, uint32_t node, enum inline_kind kind)
+{
+    bool plain = w->options.plain_text && kind != INLINE_QUOTE;
+    if (plain || w->n_marks == MAX_MARKS || (kind == INLINE_STRONG && w->n_strong))
+        return;
+    struct inline_mark *last = w->n_marks ? &w->inline_marks[w->n_marks - 1] : NULL;
+    if (last && last->closing && last->kind == kind && !w->due && is_emphasis(last)) {
+        last->closing = false; /* one emphasis goes on where another ended */
+        last->node = node;
+        note_pending(w);
+        return;
+    }
+    for (size_t i = 0; i < w->n_marks; i++)
+        if (w->inline_marks[i].kind == kind && !w->inline_marks[i].closing)
+            return;
+    w->inline_marks[w->n_marks++] = (struct inline_mark){.node = node, .kind = (uint8_t)kind};
+    w->pending = true;
+}
+
+/* ---- closing ---- */
+
+static size_t character_before(const struct writer *w, size_t at)
+{
+    do
+        at--;
+    while (((unsigned char)w->out->data[at] & 0xC0) == 0x80);
+    return at;
+}
+
+static enum char_class class_at(const struct writer *w, size_t at)
+{
+    return char_class_first((struct str){w->out->data + at, w->out->len - at});
+}
+
+/* Closes an emphasis at the end of what is written, or before the punctuation there; takes it back when there is
+ * nothing else in it. */
+static void close_emphasis(struct writer *w, const struct inline_mark *mark, enum char_class next)
+{
+    struct str text = mark_text(mark);
+    size_t inside = mark->at + text.len, at = w->out->len;
+    bool may_stand = next == CHAR_SPACE || next == CHAR_PUNCTUATION;
+    size_t floor = w->plain_from > inside ? w->plain_from : inside;
+    while (!may_stand && at > floor && w->out->len - at < 64) {
+        size_t before = character_before(w, at);
+        if (class_at(w, before) == CHAR_WORD)
+            break;
+        at = before;
+    }
+    if (!may_stand && at == inside) {
+        writer_remove(w, mark->at, text.len);
+        return;
+    }
+    if (!may_stand && at == floor && class_at(w, character_before(w, at)) != CHAR_WORD &&
+        !(at > inside && strchr("*~", w->out->data[at - 1]))) {
+        writer_remove(w, mark->at, text.len);
+        return;
+    }
+    if (at == w->out->len)
+        writer_put_str(w, text);
+    else
+        writer_insert(w, at, text);
+    if (!w->full)
+        w->plain_from = at + text.len;
+}
+
+/* A bare address between angle brackets says the same in half the room. */
+static void close_link(struct writer *w, const struct inline_mark *mark)
+{
+    struct str title = writer_attribute(w, mark->node, HTML_ATTRIBUTE_TITLE);
+    struct str url = buf_str(&w->url);
+    struct str text = {w->out->data + mark->at + 1, w->full ? 0 : w->out->len - mark->at - 1};
+    if (str_equal(text, url) && str_find_char(url, '\\', 0) == STR_NONE) {
+        w->out->data[mark->at] = '<';
+        writer_put_char(w, '>');
+        return;
+    }
+    title = str_trim(title);
+    bool says_more = title.len > 1 && title.len <= 120 && text.len < 400 &&
+                     str_find_nocase(text, title, 0) == STR_NONE && str_find_nocase(title, text, 0) == STR_NONE &&
+                     !memchr(title.data, '"', title.len) && !memchr(title.data, '\n', title.len) &&
+                     !memchr(title.data, '\\', title.len) && !memchr(title.data, '|', title.len) &&
+                     !memchr(title.data, '&', title.len);
+    writer_put(w, "](", 2);
+    writer_put_str(w, url);
+    if (says_more) {
+        writer_put(w, " \"", 2);
+        writer_put_str(w, title);
+        writer_put_char(w, '"');
+    }
+    writer_put_char(w, ')');
+}
+
+static void close_now(struct writer *w, size_t index, enum char_class next)
+{
+    struct inline_mark mark = w->inline_marks[index];
+    if (!mark.written || w->full)
+        return;
+    if (is_emphasis(&mark)) {
+        close_emphasis(w, &mark, next);
+        return;
+    }
+    if (mark.kind == INLINE_LINK)
+        close_link(w, &mark);
+    else
+        writer_put(w, "\"", 1);
+    w->plain_from = w->out->len;
+}
+
+void writer_settle_marks(struct writer *w, enum char_class next)
+{
+    for (size_t i = w->n_marks; i-- > 0;) {
+        if (!w->inline_marks[i].closing)
+            continue;
+        close_now(w, i, next);
+        remove_mark(w, i);
+    }
+    note_pending(w);
+}
+
+void writer_close_mark(struct writer *w, uint32_t node)
+{
+    size_t index = w->n_marks;
+    while (index > 0 && w->inline_marks[index - 1].node != node)
+        index--;
+    if (!index--)
+        return;
+    struct inline_mark *mark = &w->inline_marks[index];
+    if (!mark->written) {
+        remove_mark(w, index);
+        note_pending(w);
+    } else if (is_emphasis(mark)) {
+        mark->closing = true;
+        w->pending = true;
+    } else {
+        while (w->n_marks > index + 1) {
+            close_now(w, w->n_marks - 1, CHAR_PUNCTUATION);
+            w->n_marks--;
+        }
+        close_now(w, index, CHAR_PUNCTUATION);
+        w->n_marks = index;
+        note_pending(w);
+    }
+}
+
+void writer_suspend_marks(struct writer *w)
+{
+    for (size_t i = w->n_marks; i-- > 0;) {
+        struct inline_mark *mark = &w->inline_marks[i];
+        bool ends = mark->closing;
+        if (mark->written && mark->kind != INLINE_QUOTE) {
+            close_now(w, i, CHAR_SPACE);
+            ends = ends || mark->kind == INLINE_LINK;
+            mark->written = false;
+        }
+        if (ends)
+            remove_mark(w, i);
+        else if (!mark->written)
+            mark->skipped = false;
+    }
+    note_pending(w);
+}
+
+/* ---- opening ---- */
+
+void writer_open_marks(struct writer *w, enum char_class next)
+{
+    enum char_class before = writer_last_class(w);
+    bool waits = false;
+    for (size_t i = 0; i < w->n_marks && !waits; i++) {
+        struct inline_mark *mark = &w->inline_marks[i];
+        if (mark->written || mark->skipped || (mark->kind == INLINE_STRONG && w->n_strong))
+            continue;
+        bool bracket = false; /* a mark that is not emphasis stands between this one and the text */
+        bool above = false;
+        for (size_t k = i + 1; k < w->n_marks; k++) {
+            bracket = bracket || (!w->inline_marks[k].written && !is_emphasis(&w->inline_marks[k]));
+            above = above || w->inline_marks[k].written;
+        }
+        enum char_class follows = bracket ? CHAR_PUNCTUATION : next;
+        bool may_stand = follows == CHAR_WORD || before == CHAR_SPACE || before == CHAR_PUNCTUATION;
+        if (is_emphasis(mark) && (!may_stand || above)) {
+            mark->skipped = bracket || above;
+            waits = !mark->skipped;
+            continue;
+        }
+        if (mark->kind == INLINE_LINK && w->out->len > w->line_at && w->out->data[w->out->len - 1] == '!')
+            writer_insert(w, w->out->len - 1, STR("\\"));
+        mark->at = w->out->len;
+        mark->written = true;
+        writer_put_str(w, mark_text(mark));
+        w->plain_from = w->out->len;
+        if (!is_emphasis(mark))
+            before = CHAR_PUNCTUATION;
+    }
+    note_pending(w);
+}
+
+/* ---- links and pictures ---- */
+
+/* Whether a link is open, or waits for its text; its address is in w->url. */
+static bool in_link(const struct writer *w)
+{
+    for (size_t i = 0; i < w->n_marks; i++)
+        if (w->inline_marks[i].kind == INLINE_LINK && !w->inline_marks[i].closing)
+            return true;
+    return false;
+}
+
+/* What an address must not have between parentheses, in a cell, or in an autolink. */
+static bool needs_coding(unsigned char c)
+{
+    return c <= ' ' || c == 127 || c == '<' || c == '>' || c == '\\' || c == '|' || c == '"' || c == '`';
+}
+
+static bool is_ready(struct str url)
+{
+    int depth = 0;
+    bool ready = true;
+    for (size_t i = 0; i < url.len && depth >= 0; i++) {
+        depth += url.data[i] == '(' ? 1 : url.data[i] == ')' ? -1 : 0;
+        ready = ready && !needs_coding((unsigned char)url.data[i]) &&
+                !(url.data[i] == '&' && is_entity(url.data + i, url.data + url.len));
+    }
+    return ready && depth == 0;
+}
+
+bool writer_resolve(struct writer *w, struct str reference)
+{
+    static const struct html_base unknown = {0};
+    const struct html_base *base = w->options.base ? w->options.base : &unknown;
+    buf_reset(&w->url);
+    if (html_base_resolve(base, reference, &w->url) != LINK_ADDRESS || !w->url.len)
+        return false;
+    if (is_ready(buf_str(&w->url)))
+        return true;
+    char *raw = buf_take(&w->url);
+    for (const char *at = raw; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (needs_coding(c) || c == '(' || c == ')')
+            buf_addf(&w->url, "%%%02X", c);
+        else if (c == '&' && is_entity(at, at + strnlen(at, 40)))
+            buf_add_text(&w->url, "&amp;");
+        else
+            buf_add_char(&w->url, *at);
+    }
+    free(raw);
+    return true;
+}
+
+void writer_link(struct writer *w, uint32_t node)
+{
+    struct str href = writer_attribute(w, node, HTML_ATTRIBUTE_HREF);
+    if (href.len && !w->options.drop_links && !w->options.plain_text && !in_link(w) && writer_resolve(w, href))
+        writer_open_mark(w, node, INLINE_LINK);
+}
+
+void writer_image(struct writer *w, uint32_t node)
+{
+    struct str alt = str_trim(writer_attribute(w, node, HTML_ATTRIBUTE_ALT));
+    if (!alt.len || w->options.drop_images)
+        return;
+    struct str source = writer_attribute(w, node, HTML_ATTRIBUTE_SRC);
+    if (!source.len || str_starts_with_nocase(source, STR("data:")))
+        source = writer_attribute(w, node, HTML_ATTRIBUTE_DATA_SRC);
+    bool text_only = w->options.drop_links || w->options.plain_text || in_link(w) || w->single == LINE_HEADING;
+    if (text_only || str_starts_with_nocase(source, STR("data:")) || !writer_resolve(w, source)) {
+        if (w->space < SPACE_BLANK)
+            w->space = SPACE_BLANK;
+        writer_text(w, alt);
+        w->space = SPACE_BLANK;
+        return;
+    }
+    writer_begin(w, CHAR_PUNCTUATION);
+    size_t at = w->out->len;
+    uint8_t single = w->single;
+    writer_put(w, "![", 2);
+    for (size_t i = 0; i < alt.len; i++) {
+        char c = ascii_is_space(alt.data[i]) ? ' ' : alt.data[i];
+        if (strchr("[]\\`*_<&|~$", c))
+            writer_put_char(w, '\\');
+        writer_put_char(w, c);
+    }
+    writer_put(w, "](", 2);
+    writer_put_str(w, buf_str(&w->url));
+    writer_put_char(w, ')');
+    w->single = single;
+    w->plain_from = w->full ? at : w->out->len;
+}
+
+/* ---- code ---- */
+
+static bool has_block(const struct writer *w, uint32_t node)
+{
+    for (uint32_t i = node + 1; i < w->nodes[node].end; i++)
+        if (html_flags(w->nodes[i].element) & ELEMENT_BLOCK || w->nodes[i].element == HTML_BR)
+            return true;
+    return false;
+}
+
+/* The link that all of an element is, or 0. */
+static uint32_t link_inside(const struct writer *w, uint32_t node)
+{
+    uint32_t first = node + 1, end = w->nodes[node].end;
+    return first < end && w->nodes[first].element == HTML_A && w->nodes[first].end == end ? first : 0;
+}
+
+/* Text as it stands in a span: one line, white space collapsed. Returns the longest run of backticks. */
+static size_t collapse(struct buf *text)
+{
+    size_t len = 0, longest = 0, run = 0;
+    bool space = false;
+    for (size_t i = 0; i < text->len; i++) {
+        char c = text->data[i];
+        if (ascii_is_space(c)) {
+            space = true;
+            continue;
+        }
+        if (space && len)
+            text->data[len++] = ' ';
+        run = c == '`' ? (space ? 1 : run + 1) : 0;
+        longest = run > longest ? run : longest;
+        space = false;
+        text->data[len++] = c;
+    }
+    buf_truncate(text, len);
+    return longest;
+}
+
+static void put_ticks(struct writer *w, size_t count)
+{
+    while (count--)
+        writer_put_char(w, '`');
+}
+
+/* Whether a span with single marks ends right here. */
+static bool goes_on_code(const struct writer *w)
+{
+    size_t len = w->out->len;
+    return !w->full && len > w->line_at + 2 && w->plain_from == len && w->out->data[len - 1] == '`' &&
+           w->out->data[len - 2] != '`';
+}
+
+void writer_code_span(struct writer *w, uint32_t node)
+{
+    buf_reset(&w->scratch);
+    writer_raw_text(w, node, &w->scratch);
+    struct str raw = buf_str(&w->scratch);
+    if (!raw.len)
+        return;
+    bool space_before = ascii_is_space(raw.data[0]), space_behind = ascii_is_space(raw.data[raw.len - 1]);
+    size_t longest = collapse(&w->scratch);
+    struct str code = buf_str(&w->scratch);
+    if (space_before && w->space < SPACE_BLANK)
+        w->space = SPACE_BLANK;
+    if (!code.len)
+        return;
+    if (w->options.plain_text) {
+        writer_text(w, code);
+    } else {
+        uint32_t link = link_inside(w, node);
+        if (link)
+            writer_link(w, link);
+        bool padded = code.data[0] == '`' || code.data[code.len - 1] == '`';
+        writer_begin(w, CHAR_PUNCTUATION);
+        if (!padded && !longest && goes_on_code(w))
+            w->out->len--; /* two spans side by side would share their marks */
+        else
+            put_ticks(w, longest + 1);
+        writer_put(w, " ", padded);
+        while (w->single == LINE_CELL && code.len) {
+            size_t bar = str_find_char(code, '|', 0);
+            writer_put_str(w, str_slice(code, 0, bar));
+            if (bar != STR_NONE)
+                writer_put(w, "\\|", 2);
+            code = str_slice(code, bar == STR_NONE ? code.len : bar + 1, code.len);
+        }
+        writer_put_str(w, code);
+        writer_put(w, " ", padded);
+        put_ticks(w, longest + 1);
+        w->plain_from = w->out->len;
+        if (link)
+            writer_close_mark(w, link);
+    }
+    if (space_behind)
+        w->space = SPACE_BLANK;
+}
+
+bool writer_is_code_span(const struct writer *w, uint32_t node)
+{
+    return !has_block(w, node);
+}
+
+/* ---- raised text ---- */
+
+/* Whether a short text is an exponent or index and not an abbreviation's end (1st, Mme): digits with a sign, one of the
+ * letters that variables have, or a term. */
+static bool is_index(struct str text, bool *term)
+{
+    bool digits = false, letters = false, operators = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        digits = digits || ascii_is_digit(c);
+        letters = letters || ascii_is_alpha(c);
+        operators = operators || (i > 0 && strchr("+-/*=", c));
+        if (!ascii_is_alnum(c) && !strchr("+-/*=.,", c))
+            return false;
+    }
+    *term = operators || (digits && letters);
+    return *term || (digits && !letters) || (text.len == 1 && strchr("ijkmnpqtxyTN", text.data[0]));
+}
+
+/* Whether the word before is the kind of name that has an index: a small letter, no chemical symbol. */
+static bool is_variable(const struct writer *w)
+{
+    size_t at = w->out->len;
+    while (at > w->line_at && ascii_is_alpha(w->out->data[at - 1]))
+        at--;
+    return at < w->out->len && w->out->data[at] >= 'a';
+}
+
+void writer_raised(struct writer *w, uint32_t node)
+{
+    uint32_t child = node + 1, end = w->nodes[node].end;
+    if (w->due || w->space || w->out->len <= w->line_at || end != child + 1 || w->nodes[child].element != HTML_TEXT)
+        return;
+    struct str text = w->nodes[child].text;
+    char last = w->out->data[w->out->len - 1];
+    bool term, sup = w->nodes[node].element == HTML_SUP;
+    if (text.len > 8 || !is_index(text, &term) || !(ascii_is_alnum(last) || strchr(")]", last)))
+        return;
+    if (!sup && !is_variable(w))
+        return;
+    writer_begin(w, CHAR_PUNCTUATION);
+    writer_put_char(w, sup ? '^' : '_');
+    if (term)
+        writer_put_char(w, '(');
+    w->raised = term ? node : 0;
+}
+
+void writer_raised_end(struct writer *w, uint32_t node)
+{
+    if (w->raised == node && node)
+        writer_put_char(w, ')');
+    w->raised = 0;
+}

@@ -1,0 +1,118 @@
+/* Writes a page as Markdown with everything visible kept, for tests of the writer and to look at it. Usage:
+ * page_markdown [--text] [--words] [--no-links] [--hidden] [--base=URL] [--repeat=N] FILE
+ * --text writes plain text, --words the text of the tree itself, --hidden keeps what is hidden, --repeat=N does it N
+ * times and prints the seconds of CPU time for parsing and writing to standard error. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/file.h"
+#include "core/mem.h"
+#include "text/charset.h"
+#include "text/html/visible.h"
+#include "text/html/write.h"
+
+static uint8_t *mark_hidden(const struct html_tree *tree, bool see_hidden)
+{
+    struct html_visibility visibility;
+    uint8_t *marks = mem_zalloc(tree->count + 1);
+    html_visibility_init(tree, see_hidden, &visibility);
+    for (uint32_t i = 0; i < tree->count;) {
+        marks[i] = html_visibility_mark(&visibility, i);
+        i = marks[i] ? tree->nodes[i].end : i + 1;
+    }
+    html_visibility_finish(&visibility);
+    return marks;
+}
+
+static void put_words(const struct html_tree *tree, const uint8_t *marks)
+{
+    for (uint32_t i = 0; i < tree->count;) {
+        const struct html_node *node = &tree->nodes[i];
+        if (marks[i] || html_flags(node->element) & ELEMENT_SILENT) {
+            i = node->end;
+            continue;
+        }
+        struct str alt = node->element == HTML_IMG ? html_tree_attribute(tree, node, HTML_ATTRIBUTE_ALT) : STR("");
+        if (alt.len)
+            printf(" %.*s ", STR_ARG(alt));
+        else if (node->element == HTML_TEXT)
+            fwrite(node->text.data, 1, node->text.len, stdout);
+        else
+            fputs(html_flags(node->element) & ELEMENT_BLOCK || node->element == HTML_BR ? "\n" : "", stdout);
+        i++;
+    }
+    putchar('\n');
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+    struct html_write_options options = {0};
+    bool words = false, hidden = false;
+    int repeat = 1;
+    const char *base_url = "", *path = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--text") == 0)
+            options.plain_text = true;
+        else if (strcmp(argv[i], "--words") == 0)
+            words = true;
+        else if (strcmp(argv[i], "--no-links") == 0)
+            options.drop_links = true;
+        else if (strcmp(argv[i], "--hidden") == 0)
+            hidden = true;
+        else if (strncmp(argv[i], "--base=", 7) == 0)
+            base_url = argv[i] + 7;
+        else if (strncmp(argv[i], "--repeat=", 9) == 0)
+            repeat = atoi(argv[i] + 9);
+        else
+            path = argv[i];
+    }
+    struct buf file, page, out;
+    struct error error = {0};
+    buf_init(&file, (size_t)64 << 20);
+    buf_init(&page, BUF_UNBOUNDED);
+    buf_init(&out, (size_t)256 << 20);
+    if (!path || file_read(path, &file, &error) != STATUS_OK ||
+        charset_to_utf8(buf_str(&file), STR("text/html"), true, &page, NULL) != STATUS_OK) {
+        fprintf(stderr, "page_markdown: cannot read %s\n", path ? path : "nothing");
+        return 1;
+    }
+    struct html_base base;
+    html_base_init(&base, str_of(base_url), STR(""));
+    options.base = &base;
+    double parsing = 0, writing = 0;
+    bool whole = true;
+    for (int i = 0; i < repeat; i++) {
+        struct html_tree tree;
+        buf_reset(&out);
+        double start = seconds();
+        html_tree_parse(buf_str(&page), &tree);
+        parsing += seconds() - start;
+        uint8_t *marks = mark_hidden(&tree, hidden);
+        start = seconds();
+        if (words)
+            put_words(&tree, marks);
+        else
+            whole = html_tree_write(&tree, marks, &options, &out);
+        writing += seconds() - start;
+        free(marks);
+        html_tree_finish(&tree);
+    }
+    if (repeat > 1)
+        fprintf(stderr, "%.6f %.6f\n", parsing, writing);
+    else
+        fwrite(out.data ? out.data : "", 1, out.len, stdout);
+    html_base_finish(&base);
+    buf_finish(&file);
+    buf_finish(&page);
+    buf_finish(&out);
+    return whole ? 0 : 2;
+}
