@@ -43,14 +43,15 @@ static void fail(const char *what, const struct error *error)
     exit(1);
 }
 
-static struct str map(const char *path)
+/* `flags`: MAP_POPULATE or 0. */
+static struct str map(const char *path, int flags)
 {
     struct stat about;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &about) != 0 || about.st_size == 0)
         fail(path, NULL);
     size_t size = (size_t)about.st_size;
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE | flags, file, 0);
     close(file);
     if (bytes == MAP_FAILED)
         fail(path, NULL);
@@ -146,13 +147,13 @@ static void hash_ids(const struct token_ids *ids, char hex[HASH_HEX_SIZE])
 
 static int speed(bool with_ids, const char *image_path, const char *documents_path, int rounds, unsigned flags)
 {
-    struct str documents = map(documents_path), image = map(image_path);
+    struct str documents = map(documents_path, 0);
     struct token_ids ids;
     char hash[HASH_HEX_SIZE] = "";
     token_ids_init(&ids);
     long before_kb = status_kb("VmRSS:");
     double start = seconds();
-    struct tokenizer *tokenizer = open_image(image);
+    struct tokenizer *tokenizer = open_image(map(image_path, MAP_POPULATE));
     double ready = seconds() - start, warm = 1e9;
     long ready_kb = status_kb("VmRSS:");
 
@@ -194,8 +195,8 @@ static void append(struct transcript *transcript, struct token_meter *meter, enu
 
 static int meter(const char *image_path, const char *template_name, const char *documents_path)
 {
-    struct str documents = map(documents_path), document;
-    struct tokenizer *tokenizer = open_image(map(image_path));
+    struct str documents = map(documents_path, 0), document;
+    struct tokenizer *tokenizer = open_image(map(image_path, MAP_POPULATE));
     struct token_counter *counter = token_counter_create(tokenizer);
     struct transcript *transcript = transcript_create((size_t)64 << 20);
     struct token_meter meter;
