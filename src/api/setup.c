@@ -205,8 +205,15 @@ static void say_tokens(struct setup *setup)
     if (notice != NULL)
         setup_say(setup, "%s; it is compiled at every start.", notice);
     const struct model_client *agent = setup->models[MODEL_AGENT];
+    struct openai_rendering rendering;
     if (setup->tokens.tokenizer == NULL || agent == NULL || agent->builtin || setup_chat_template(setup) != NULL)
         return;
+    get_rendering(setup, &rendering);
+    if (rendering.differ) {
+        setup_say(setup, "The servers write chats in different ways: texts are counted exactly, what a server writes "
+                         "around them by its own reports. --chat-template NAME counts as those do that write it so.");
+        return;
+    }
     setup_say(setup,
               "%s, and the server does not tell it: texts are counted exactly, what the server writes around them by "
               "its own reports. --chat-template NAME says which it is.",

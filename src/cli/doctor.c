@@ -247,6 +247,14 @@ static const char *template_origin(const struct token_setup *tokens)
     return "";
 }
 
+static bool templates_differ(const struct model_client *agent)
+{
+    struct openai_rendering rendering = {0};
+    if (agent != NULL && !agent->builtin)
+        openai_rendering(agent, &rendering);
+    return rendering.differ;
+}
+
 static void check_template(struct doctor *doctor)
 {
     const struct token_setup *tokens = &doctor->setup->tokens;
@@ -254,7 +262,8 @@ static void check_template(struct doctor *doctor)
     struct buf text;
     if (chat_template == NULL) {
         add(doctor, "tokens", "chat template", CHECK_NOTE,
-            tokens->unknown_template
+            templates_differ(doctor->setup->models[MODEL_AGENT]) ? "the servers write chats in different ways"
+            : tokens->unknown_template
                 ? "the tokenizer's files hold one that is not known here, and the server does not tell"
                 : "neither the tokenizer's files nor the server tell it",
             "--chat-template NAME counts what stands around messages exactly too; without it the server's own counts "

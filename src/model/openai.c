@@ -161,19 +161,18 @@ void openai_rendering(const struct model_client *base, struct openai_rendering *
 {
     const struct openai_client *client = (const struct openai_client *)base;
     *rendering = (struct openai_rendering){0};
-    bool agreed = true;
     for (size_t i = 0; i < client->n_endpoints; i++) {
         const struct openai_rendering *told = &client->endpoints[i].rendering;
         if (!rendering->chat_template)
             rendering->chat_template = told->chat_template;
         else if (told->chat_template && !template_equal(told->chat_template, rendering->chat_template))
-            agreed = false;
-        if (rendering->message_tokens == 0 && told->message_tokens > 0) {
+            rendering->differ = true;
+        if (told->message_tokens > rendering->message_tokens)
             rendering->message_tokens = told->message_tokens;
+        if (told->prompt_tokens > rendering->prompt_tokens)
             rendering->prompt_tokens = told->prompt_tokens;
-        }
     }
-    if (!agreed)
+    if (rendering->differ)
         rendering->chat_template = NULL;
 }
 

@@ -95,13 +95,14 @@ struct openai_endpoint_info {
     const struct error *error; /* why it did not answer, with the remedy; NULL when it did */
 };
 
-/* How the servers write a chat, as far as one of them told it; of the first that did. Servers that write it in
- * different ways have no template in common. */
+/* How the servers write a chat, as far as one of them told it. Servers that write it in different ways have no template
+ * in common. */
 struct openai_rendering {
     const struct chat_template *chat_template; /* learnt, byte for byte; NULL where none was. Borrowed until the client
                                                   goes */
+    bool differ;                               /* they told different ones */
     int64_t message_tokens, prompt_tokens;     /* what the template adds to each message and once to a prompt, by the
-                                                  server's count; 0 unknown */
+                                                  server's count, the largest where they differ; 0 unknown */
 };
 
 /* After model_prepare. */

@@ -124,6 +124,55 @@ class Learnt(CountTest):
         self.assertEqual({line["headers"].get("authorization") for line in asks}, {f"Bearer {KEY}"})
 
 
+class Pool(CountTest):
+    """Two servers of one model. Each knows one reply and breaks then, but has the answer to what the other one asked: a run
+    begins at either and ends at the other."""
+
+    def play_pool(self, templates, *arguments):
+        """Gives (Asked, {(messages, template): request})."""
+        stubs = [self.stub({"replies": [search(number)], "rules": [{**ANSWER, "when": f"the lighthouse, part {1 - number}"}],
+                            "repeat_last": False, "models": [MODELS["vLLM"]], "chat": {"template": template, "tokenize": True}})
+                 for number, template in enumerate(templates)]
+        addresses = [argument for url, _ in stubs for argument in ("--base-url", url)]
+        asked = self.ask(None, *addresses, "--tokenizer", self.tokenizer, "--tools", "search", "--search", "searxng",
+                         "--search-url", self.web, *arguments)
+        served = {(len(request["messages"]), template): request for template, (_, log) in zip(templates, stubs)
+                  for request in completions(log)}
+        self.assertEqual([len(completions(log)) for _, log in stubs].count(0), 0, "the run moved")
+        return asked, served
+
+    def assert_counted(self, asked, served, template, most):
+        """What was counted lies `most` tokens at most from what the server of each round reported."""
+        compared = self.compared(asked)
+        self.assertEqual(len(compared), 2)
+        for counts in compared:
+            self.assertLessEqual(abs(counts["difference"]), most, compared)
+            self.assertEqual(counts["reported"] - counts["counted"], counts["difference"])
+        self.assertEqual([event for event in asked.events_of("retry") if event["of"] == "tokenizer"], [])
+        for (length, _), request in served.items():
+            if template:
+                counted = byte_tokenizer.count(template, request["messages"])
+                self.assertEqual(compared[length // 2 - 1]["counted"], counted)
+
+    def test_of_one_template(self):
+        asked, served = self.play_pool(("harbour", "harbour"))
+        self.assert_counted(asked, served, "harbour", 0)
+
+    def test_of_two_templates(self):
+        """None is everybody's: the texts are counted, and what a server adds is taken from its reports."""
+        asked, served = self.play_pool(("chatml", "harbour"))
+        self.assert_counted(asked, served, None, 25)
+        self.assertEqual(asked.stderr.count("The servers write chats in different ways"), 1)
+        self.assertNotIn("does not tell", asked.stderr)
+
+    def test_of_two_templates_with_one_named(self):
+        """The count is that of the named one at both; the difference at the other one shows."""
+        asked, served = self.play_pool(("chatml", "harbour"), "--chat-template", "chatml")
+        self.assert_counted(asked, served, "chatml", 25)
+        self.assertEqual(sorted(counts["difference"] == 0 for counts in self.compared(asked)), [False, True])
+        self.assertNotIn("different ways", asked.stderr)
+
+
 class Untold(CountTest):
     """Servers that do not tell, or tell nonsense."""
 
