@@ -68,18 +68,23 @@ static void append(struct token_ids *out, const uint32_t *ids, size_t count)
 /* A piece that is not one token, or a long one. */
 static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, struct str piece, struct token_ids *out)
 {
-    uint32_t known[BPE_CACHE_TOKENS] = {found->slot->meta & BPE_NONE};
     bool short_enough = piece.len <= BPE_CACHE_LENGTH;
+    uint32_t *known = NULL;
     size_t count = 0;
-    if (piece.len > BPE_INLINE && bpe_slot_is(bpe, found->slot, found->key, piece.data, piece.len))
+    if (out != NULL) {
+        reserve(out, BPE_CACHE_TOKENS);
+        known = out->ids + out->count;
+    }
+    if (piece.len > BPE_INLINE && bpe_slot_is(bpe, found->slot, found->key, piece.data, piece.len)) {
         count = 1;
-    else if (short_enough)
-        count = bpe_cache_get(bpe->cache, &found->key, piece.data, piece.len, out != NULL ? known : NULL);
+        if (known != NULL)
+            known[0] = found->slot->meta & BPE_NONE;
+    } else if (short_enough) {
+        count = bpe_cache_get(bpe->cache, &found->key, piece.data, piece.len, known);
+    }
     if (count > 0) {
-        if (out != NULL) {
-            reserve(out, BPE_CACHE_TOKENS);
-            append_few(out, known, count);
-        }
+        if (out != NULL)
+            out->count += count;
         return count;
     }
     struct bpe_found parts;

@@ -319,7 +319,9 @@ static uint64_t make_character(const struct compiler *c, const struct edges *edg
         return 0;
     if (count == 2 && !(begins_alone(c, edges, last, true) && ends_alone(c, edges, first, true)))
         return 0;
-    return BPE_CHARACTER(first, count == 2 ? last : 0, symbols[0].to);
+    return BPE_CHARACTER(first, count == 2 ? last : 0, symbols[0].to) |
+           (edges[first].before != UINT32_MAX ? BPE_CHARACTER_MERGES_BEFORE : 0) |
+           (edges[last].behind != UINT32_MAX ? BPE_CHARACTER_MERGES_BEHIND : 0);
 }
 
 /* Blocks in which no character is a token, which are of rare ones, are left out. */

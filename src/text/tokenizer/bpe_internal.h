@@ -57,12 +57,15 @@ struct bpe_slot {
 
 /* IMAGE_CHARACTERS: what the characters of three bytes become before any merge of a part of them with what stands
  * beside them: by the first 10 bits of the code point, in which block of 64 it is (uint16_t), and the blocks
- * (uint64_t): one token or two, and how many bytes are the first's; 0 where it is not so. The first block has none. */
+ * (uint64_t): one token or two, how many bytes are the first's, and whether it has merges at all with what stands
+ * before it, and the last with what stands behind it; 0 where it is not so. The first block has none. */
 #define BPE_BLOCKS                           1024u
 #define BPE_CHARACTER(first, second, length) ((uint64_t)(first) | (uint64_t)(second) << 20 | (uint64_t)(length) << 40)
 #define BPE_CHARACTER_FIRST(entry)           ((uint32_t)(entry)&BPE_NONE)
 #define BPE_CHARACTER_SECOND(entry)          ((uint32_t)((entry) >> 20) & BPE_NONE)
-#define BPE_CHARACTER_LENGTH(entry)          ((unsigned)((entry) >> 40))
+#define BPE_CHARACTER_LENGTH(entry)          ((unsigned)((entry) >> 40) & 3u)
+#define BPE_CHARACTER_MERGES_BEFORE          (UINT64_C(1) << 42)
+#define BPE_CHARACTER_MERGES_BEHIND          (UINT64_C(1) << 43)
 
 /* Whether a byte of UTF-8 is not the first of its character. */
 static inline bool bpe_continues(unsigned char byte)

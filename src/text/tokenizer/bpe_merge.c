@@ -88,21 +88,26 @@ static bool begin_bytes(const struct bpe *bpe, struct short_text *s, const char 
     const unsigned char *bytes = (const unsigned char *)text;
     uint32_t unknown = 0;
     uint64_t wide = 0, apart = 0; /* bits: symbols of characters, and those that do not merge with the next one */
+    bool closed = false;          /* the symbol before is one of those */
     for (size_t at = 0; at < length;) {
-        uint64_t entry = character_at(bpe, bytes, at, length - at);
+        uint64_t entry = character_at(bpe, bytes, at, length - at), symbol = UINT64_C(1) << s->count;
         if (entry == 0) {
             unknown |= bpe->head->single[bytes[at]] == BPE_NONE;
             add_symbol(s, bpe->head->single[bytes[at]], at);
+            closed = false;
             at++;
             continue;
         }
-        wide |= UINT64_C(1) << s->count;
+        closed |= (entry & BPE_CHARACTER_MERGES_BEFORE) == 0;
+        apart |= closed ? symbol >> 1 : 0;
+        wide |= symbol;
         add_symbol(s, BPE_CHARACTER_FIRST(entry), at);
         if (BPE_CHARACTER_LENGTH(entry) < 3) {
-            apart |= UINT64_C(1) << (s->count - 1);
-            wide |= UINT64_C(1) << s->count;
+            apart |= symbol;
+            wide |= symbol << 1;
             add_symbol(s, BPE_CHARACTER_SECOND(entry), at + BPE_CHARACTER_LENGTH(entry));
         }
+        closed = (entry & BPE_CHARACTER_MERGES_BEHIND) == 0;
         at += 3;
     }
     wide |= wide >> 1;

@@ -19,7 +19,7 @@
 #include "core/str.h"
 
 /* To be raised with every change of what any section holds or of how text is read: older images are compiled anew. */
-#define IMAGE_VERSION 3
+#define IMAGE_VERSION 4
 
 enum image_section {
     IMAGE_ABOUT,         /* struct tokenizer_about: the model, the vocabulary's size, ids around a text */
