@@ -1,0 +1,435 @@
+#include "text/html/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/utf8.h"
+#include "text/html/meta_internal.h"
+#include "text/script.h"
+
+#define MAX_METAS    3000 /* meta elements of a page that are looked at */
+#define MAX_HEADINGS 30
+#define MAX_ASIDE    128 /* elements around a node that are asked whether they are beside the content */
+
+static const struct {
+    enum meta_field field;
+    struct str name;
+} names[] = {
+#define NAME(field, name) {field, {name, sizeof(name) - 1}},
+#include "text/html/meta_names.inc"
+#undef NAME
+};
+
+/* ---- fields ---- */
+
+struct str meta_value(const struct meta *meta, enum meta_field field)
+{
+    return str_of(meta->values[field]);
+}
+
+/* English of the United States and the like write the month first. */
+static bool day_comes_first(const struct meta *meta)
+{
+    static const char *const month_first[] = {"en", "en-us", "fil", "en-ph"};
+    struct str language = meta_value(meta, META_LANGUAGE);
+    if (!language.len)
+        return false;
+    for (size_t i = 0; i < sizeof month_first / sizeof month_first[0]; i++)
+        if (str_equal_ascii_nocase(language, str_of(month_first[i])))
+            return false;
+    return true;
+}
+
+static void set(struct meta *meta, enum meta_field field, unsigned rank, char *value)
+{
+    free(meta->values[field]);
+    meta->values[field] = value;
+    meta->ranks[field] = rank;
+}
+
+static void offer_author(struct meta *meta, unsigned rank, struct str value)
+{
+    struct buf list;
+    buf_init(&list, BUF_UNBOUNDED); /* two fields */
+    if (meta->values[META_AUTHOR] && meta->ranks[META_AUTHOR] == rank)
+        buf_add_text(&list, meta->values[META_AUTHOR]);
+    if (list.len + value.len < META_MAX_BYTES)
+        meta_add_author(value, &list);
+    if (list.len)
+        set(meta, META_AUTHOR, rank, buf_take(&list));
+    buf_finish(&list);
+}
+
+static void offer_date(struct meta *meta, enum meta_field field, unsigned rank, struct str value)
+{
+    char date[40];
+    if (meta_date(value, rank < RANK_TIME, day_comes_first(meta), date))
+        set(meta, field, rank, mem_strdup(date));
+}
+
+void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct str value)
+{
+    bool several = field == META_AUTHOR || field == META_KEYWORDS;
+    bool same = meta->ranks[field] == rank && several && rank < RANK_BYLINE;
+    if (!value.len || (meta->values[field] && meta->ranks[field] <= rank && !same))
+        return;
+    struct buf line;
+    buf_init(&line, BUF_UNBOUNDED); /* META_MAX_BYTES */
+    meta_clean(value, META_MAX_BYTES, &line);
+    if (!line.len) {
+        buf_finish(&line);
+        return;
+    }
+    if (field == META_AUTHOR) {
+        offer_author(meta, rank, buf_str(&line));
+    } else if (field == META_PUBLISHED || field == META_MODIFIED) {
+        offer_date(meta, field, rank, buf_str(&line));
+    } else if (same && meta->values[field]) {
+        size_t room = strlen(meta->values[field]) + line.len;
+        if (room < META_MAX_BYTES)
+            set(meta, field, rank, mem_printf("%s, %s", meta->values[field], line.data));
+    } else {
+        set(meta, field, rank, buf_take(&line));
+    }
+    buf_finish(&line);
+}
+
+static bool is_beside(const struct meta *meta, const struct html_node *node)
+{
+    static const char *const words[] = {"comment", "related", "sidebar",  "footer",     "recommend",
+                                        "recirc",  "popular", "trending", "newsletter", "cookie",
+                                        "menu",    "widget",  "latest",   "read-next"};
+    if ((html_flags(node->element) & (ELEMENT_FURNITURE | ELEMENT_SILENT)))
+        return node->element != HTML_HEAD && node->element != HTML_BUTTON;
+    struct str both[] = {html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS),
+                         html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_ID)};
+    for (size_t k = 0; k < 2 && node->element != HTML_BODY && node->element != HTML_HTML; k++)
+        for (size_t i = 0; both[k].len && i < sizeof words / sizeof words[0]; i++)
+            if (str_find_nocase(str_slice(both[k], 0, 300), str_of(words[i]), 0) != STR_NONE)
+                return true;
+    return false;
+}
+
+/* For microdata, which may stand in hidden places and in <noscript>: whether it belongs to a comment or another page.
+ */
+static bool is_of_another(const struct meta *meta, uint32_t node)
+{
+    static const char *const words[] = {"comment", "related", "review", "recommend"};
+    for (unsigned n = 0; node && n < MAX_ASIDE; node = meta->tree->nodes[node].parent, n++) {
+        const struct html_node *at = &meta->tree->nodes[node];
+        struct str property = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_ITEMPROP);
+        struct str class = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_CLASS);
+        if (html_flags(at->element) & ELEMENT_FURNITURE)
+            return true;
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            if (str_find_nocase(str_slice(property, 0, 100), str_of(words[i]), 0) != STR_NONE ||
+                (i < 2 && str_find_nocase(str_slice(class, 0, 300), str_of(words[i]), 0) != STR_NONE))
+                return true;
+    }
+    return false;
+}
+
+bool meta_is_aside(const struct meta *meta, uint32_t node)
+{
+    for (unsigned n = 0; node && n < MAX_ASIDE; node = meta->tree->nodes[node].parent, n++)
+        if ((meta->marks && (meta->marks[node] & MARK_HIDDEN)) || is_beside(meta, &meta->tree->nodes[node]))
+            return true;
+    return false;
+}
+
+/* ---- elements ---- */
+
+static void read_meta_element(struct meta *meta, const struct html_node *node)
+{
+    static const enum html_attribute keys[] = {HTML_ATTRIBUTE_PROPERTY, HTML_ATTRIBUTE_NAME, HTML_ATTRIBUTE_ITEMPROP,
+                                               HTML_ATTRIBUTE_HTTP_EQUIV};
+    struct str content = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CONTENT);
+    for (size_t k = 0; content.len && k < sizeof keys / sizeof keys[0]; k++) {
+        struct str key = str_trim(html_tree_attribute(meta->tree, node, keys[k]));
+        if (key.len > 40)
+            continue;
+        for (size_t i = 0; key.len && i < sizeof names / sizeof names[0]; i++)
+            if (key.len == names[i].name.len && str_equal_ascii_nocase(key, names[i].name))
+                meta_offer(meta, names[i].field, RANK_META + (unsigned)i, content);
+    }
+}
+
+static void read_link(struct meta *meta, const struct html_node *node)
+{
+    struct str rel = str_trim(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_REL));
+    struct str href = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_HREF);
+    if (str_equal_ascii_nocase(rel, STR("canonical")))
+        meta_offer(meta, META_CANONICAL, RANK_LD, href);
+}
+
+/* The element inside one for somebody that has the name; itself without one. */
+static uint32_t named_node(const struct meta *meta, uint32_t node)
+{
+    const struct html_tree *tree = meta->tree;
+    for (uint32_t i = node + 1; i < tree->nodes[node].end && i < node + 200; i++)
+        if (str_equal(html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_ITEMPROP), STR("name")))
+            return i;
+    return node;
+}
+
+/* A property of schema.org written into the markup. */
+static void read_property(struct meta *meta, uint32_t node, struct str property)
+{
+    static const struct {
+        const char *name;
+        enum meta_field field;
+    } properties[] = {{"headline", META_LD_TITLE},     {"author", META_AUTHOR},
+                      {"creator", META_AUTHOR},        {"datePublished", META_PUBLISHED},
+                      {"dateCreated", META_PUBLISHED}, {"dateModified", META_MODIFIED}};
+    for (size_t i = 0; i < sizeof properties / sizeof properties[0]; i++) {
+        if (str_find(property, str_of(properties[i].name), 0) == STR_NONE || is_of_another(meta, node))
+            continue;
+        if (properties[i].field == META_AUTHOR)
+            node = named_node(meta, node);
+        const struct html_node *at = &meta->tree->nodes[node];
+        struct str value = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_CONTENT);
+        struct buf text;
+        buf_init(&text, BUF_UNBOUNDED); /* at most META_MAX_BYTES */
+        if (!value.len)
+            value = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_DATETIME);
+        if (!value.len) {
+            html_tree_text(meta->tree, node, META_MAX_BYTES, &text);
+            value = buf_str(&text);
+        }
+        if (properties[i].field != META_AUTHOR || (value.len < 100 && !meta->values[META_AUTHOR]))
+            meta_offer(meta, properties[i].field, RANK_MICRODATA + (unsigned)i, value);
+        buf_finish(&text);
+    }
+}
+
+static void read_title_element(struct meta *meta, uint32_t node)
+{
+    const struct html_node *nodes = meta->tree->nodes;
+    struct buf text;
+    if (meta->values[META_TITLE_ELEMENT] || nodes[nodes[node].parent].element == HTML_SVG)
+        return;
+    buf_init(&text, BUF_UNBOUNDED); /* at most META_MAX_BYTES */
+    html_tree_text(meta->tree, node, META_MAX_BYTES, &text);
+    meta_offer(meta, META_TITLE_ELEMENT, RANK_LD, buf_str(&text));
+    buf_finish(&text);
+}
+
+static bool is_json_ld(const struct meta *meta, const struct html_node *node)
+{
+    struct str type = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_TYPE);
+    return str_find_nocase(str_slice(type, 0, 100), STR("ld+json"), 0) != STR_NONE;
+}
+
+/* How well a heading fits what the page says elsewhere of its title. */
+static double heading_worth(const struct meta *meta, struct str text)
+{
+    static const enum meta_field titles[] = {META_OG_TITLE, META_LD_TITLE, META_TITLE_ELEMENT};
+    double best = 0;
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        double like = meta_likeness(text, meta_value(meta, titles[i]));
+        if (like > best)
+            best = like;
+    }
+    return best;
+}
+
+static void choose_heading(struct meta *meta, const uint32_t *headings, size_t n)
+{
+    double best = -1;
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most META_MAX_BYTES */
+    for (size_t i = 0; i < n; i++) {
+        buf_reset(&text);
+        html_tree_text(meta->tree, headings[i], META_MAX_BYTES, &text);
+        if (!text.len)
+            continue;
+        double worth = heading_worth(meta, buf_str(&text)) + (meta_is_aside(meta, headings[i]) ? 0 : 0.2) +
+                       (meta->tree->nodes[headings[i]].element == HTML_H1 ? 0.2 : 0);
+        if (worth <= best)
+            continue;
+        best = worth;
+        meta->heading = headings[i];
+        meta->ranks[META_HEADING] = RANK_LAST;
+        free(meta->values[META_HEADING]);
+        meta->values[META_HEADING] = NULL;
+        meta_offer(meta, META_HEADING, RANK_LD, buf_str(&text));
+    }
+    buf_finish(&text);
+}
+
+static void read_elements(struct meta *meta, struct ld *ld)
+{
+    const struct html_tree *tree = meta->tree;
+    uint32_t headings[MAX_HEADINGS];
+    size_t n_headings = 0, n_metas = 0, n_ones = 0;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct html_node *node = &tree->nodes[i];
+        if (node->element == HTML_META && n_metas++ < MAX_METAS)
+            read_meta_element(meta, node);
+        else if (node->element == HTML_LINK)
+            read_link(meta, node);
+        else if (node->element == HTML_TITLE)
+            read_title_element(meta, i);
+        else if (node->element == HTML_SCRIPT && is_json_ld(meta, node) && node->end > i + 1)
+            ld_read(ld, tree->nodes[i + 1].text);
+        else if (node->element == HTML_H1 && n_ones++ < MAX_HEADINGS && n_headings < MAX_HEADINGS)
+            headings[n_headings++] = i;
+        else if (node->element == HTML_H2 && !n_ones && n_headings < 5)
+            headings[n_headings++] = i;
+    }
+    choose_heading(meta, headings, n_headings);
+}
+
+static void read_properties(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    for (uint32_t i = 0, n = 0; i < tree->count && n < 200; i++) {
+        if (tree->nodes[i].n_attributes == 0)
+            continue;
+        struct str property = html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_ITEMPROP);
+        if (!property.len)
+            continue;
+        read_property(meta, i, str_slice(property, 0, 100));
+        n++;
+    }
+}
+
+/* ---- the results ---- */
+
+static void find_base(const struct meta *meta, struct html_base *base)
+{
+    struct str href = {0};
+    for (uint32_t i = 0; i < meta->tree->count && !href.len; i++)
+        if (meta->tree->nodes[i].element == HTML_BASE)
+            href = html_tree_attribute(meta->tree, &meta->tree->nodes[i], HTML_ATTRIBUTE_HREF);
+    html_base_init(base, meta->page_url, href);
+}
+
+/* Whether an address has a path or a query. */
+static bool is_deep(struct str address)
+{
+    size_t scheme = str_find(address, STR("://"), 0);
+    size_t path = scheme == STR_NONE ? STR_NONE : str_find_char(address, '/', scheme + 3);
+    return path != STR_NONE && path + 1 < address.len && address.data[path + 1] != '#';
+}
+
+/* Absolute, and not the site's front page for a page inside it. */
+static char *settle_canonical(struct meta *meta)
+{
+    struct str written = meta_value(meta, META_CANONICAL);
+    struct html_base base;
+    struct buf out;
+    if (!written.len)
+        return NULL;
+    buf_init(&out, BUF_UNBOUNDED); /* HTML_MAX_ADDRESS bounds it */
+    find_base(meta, &base);
+    enum html_link kind = html_base_resolve(&base, written, &out);
+    if (kind == LINK_WITHIN && base.page) {
+        buf_reset(&out);
+        buf_add_text(&out, base.page);
+        kind = LINK_ADDRESS;
+    }
+    bool sane = kind == LINK_ADDRESS && out.len && (is_deep(buf_str(&out)) || !is_deep(meta->page_url));
+    html_base_finish(&base);
+    char *address = sane ? buf_take(&out) : NULL;
+    buf_finish(&out);
+    return address;
+}
+
+static char *settle_language(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    struct str own = {0};
+    for (uint32_t i = 0; i < tree->count && i < 10 && !own.len; i++) {
+        if (tree->nodes[i].element != HTML_HTML && tree->nodes[i].element != HTML_BODY)
+            continue;
+        own = str_trim(html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_LANG));
+        if (!own.len)
+            own = str_trim(html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_XML_LANG));
+    }
+    if (own.len && own.len < 36)
+        meta_offer(meta, META_LANGUAGE, RANK_LD, own);
+    char *language = meta->values[META_LANGUAGE];
+    for (char *c = language; c && *c; c++) {
+        if (*c == '_')
+            *c = '-';
+        if (*c == ',' || *c == ' ' || *c == ';')
+            *c = '\0';
+    }
+    if (language && *language) {
+        meta->values[META_LANGUAGE] = NULL;
+        return language;
+    }
+    const struct script_locale *locale = script_locale(meta_value(meta, META_TITLE_ELEMENT));
+    return locale ? mem_strdup(locale->language) : NULL;
+}
+
+static char *take(struct meta *meta, enum meta_field field)
+{
+    char *value = meta->values[field];
+    meta->values[field] = NULL;
+    return value;
+}
+
+/* A page is not written after it was changed: then one of both is wrong, and the earlier is what it had first. */
+static void settle_dates(struct meta *meta, struct html_meta *out)
+{
+    char address[40];
+    if (!meta->values[META_PUBLISHED] || meta->ranks[META_PUBLISHED] > RANK_ADDRESS) {
+        struct str canonical = meta_value(meta, META_CANONICAL);
+        if (meta_date_in_address(meta->page_url, address) || meta_date_in_address(canonical, address))
+            set(meta, META_PUBLISHED, RANK_ADDRESS, mem_strdup(address));
+    }
+    out->date = take(meta, META_PUBLISHED);
+    out->modified = take(meta, META_MODIFIED);
+    if (out->date && out->modified && strncmp(out->modified, out->date, 10) < 0) {
+        free(out->modified);
+        out->modified = NULL;
+    }
+}
+
+void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct str page_url, struct html_meta *out)
+{
+    struct meta meta = {.tree = tree, .marks = marks, .page_url = page_url};
+    struct ld ld;
+    ld_init(&ld);
+    read_elements(&meta, &ld);
+    out[0] = (struct html_meta){0};
+    out->language = settle_language(&meta);
+    meta.values[META_LANGUAGE] = mem_strdup_or_null(out->language);
+    meta_read_ld(&meta, &ld);
+    read_properties(&meta);
+    if (meta_is_site(&meta, meta_value(&meta, META_AUTHOR)))
+        meta.ranks[META_AUTHOR] = RANK_LAST;
+    meta_read_byline(&meta);
+    ld_finish(&ld);
+    settle_dates(&meta, out);
+    out->site_name = take(&meta, META_SITE);
+    out->title = meta_choose_title(&meta, &out->site_name);
+    out->author = take(&meta, META_AUTHOR);
+    out->canonical_url = settle_canonical(&meta);
+    if (!out->language)
+        out->language = take(&meta, META_LANGUAGE);
+    out->description = take(&meta, META_DESCRIPTION);
+    out->section = take(&meta, META_SECTION);
+    out->keywords = take(&meta, META_KEYWORDS);
+    out->body = take(&meta, META_BODY);
+    const char *og = meta.values[META_OG_TYPE], *types = meta.values[META_TYPES];
+    if (og || types)
+        out->types = mem_printf("%s%s%s", og ? og : "", og && types ? " " : "", types ? types : "");
+    for (size_t i = 0; i < META_FIELDS; i++)
+        free(meta.values[i]);
+}
+
+void html_meta_finish(struct html_meta *meta)
+{
+    if (!meta)
+        return;
+    char *const all[] = {meta->title,     meta->author,   meta->date,          meta->modified,
+                         meta->site_name, meta->language, meta->canonical_url, meta->description,
+                         meta->section,   meta->keywords, meta->types,         meta->body};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+    *meta = (struct html_meta){0};
+}

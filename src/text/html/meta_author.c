@@ -1,0 +1,283 @@
+/* Names of authors, and where a reader sees them. */
+#include <string.h>
+
+#include "core/utf8.h"
+#include "text/html/meta_internal.h"
+
+#define MAX_NAME_BYTES 120
+
+/* ---- names ---- */
+
+static struct str without_prefix(struct str name)
+{
+    static const char *const prefixes[] = {
+        "written by", "posted by",  "published by", "submitted by", "created by", "reviewed by", "words by",
+        "story by",   "article by", "authored by",  "authors",      "author",     "by",          "von",
+        "par",        "por",        "di",           "door",         "af",         "av",          "autor",
+        "auteur",     "автор",      "作者",         "文",           "記者",       "글",          "geschrieben von"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        struct str prefix = str_of(prefixes[i]);
+        if (!str_starts_with_nocase(name, prefix) || name.len <= prefix.len)
+            continue;
+        struct str rest = str_slice(name, prefix.len, name.len);
+        bool colon = rest.data[0] == ':' || str_starts_with(rest, STR("：")) || str_starts_with(rest, STR("／"));
+        if (!colon && !ascii_is_space(rest.data[0]))
+            continue;
+        if (colon)
+            rest = str_slice(rest, rest.data[0] == ':' ? 1 : 3, rest.len);
+        return without_prefix(str_trim(rest));
+    }
+    return name;
+}
+
+/* Names that systems write where nobody has one. */
+static bool is_nobody(struct str name)
+{
+    static const char *const nobody[] = {
+        "admin",       "administrator", "webmaster", "editor",     "guest",     "author",  "user",
+        "unknown",     "anonymous",     "root",      "none",       "null",      "default", "undefined",
+        "n/a",         "test",          "superuser", "super user", "by",        "false",   "true",
+        "site",        "website",       "moderator", "wpadmin",    "login",     "log in",  "sign in",
+        "admin admin", "system",        "share",     "follow",     "read more", "authors", "staff"};
+    for (size_t i = 0; i < sizeof nobody / sizeof nobody[0]; i++)
+        if (str_equal_ascii_nocase(name, str_of(nobody[i])))
+            return true;
+    bool letter = false;
+    for (size_t i = 0; i < name.len; i++)
+        letter |= ascii_is_alpha(name.data[i]) || (unsigned char)name.data[i] >= 0x80;
+    return !letter;
+}
+
+static bool is_address(struct str name)
+{
+    return str_starts_with_nocase(name, STR("http")) || str_starts_with_nocase(name, STR("www.")) ||
+           str_find(name, STR("://"), 0) != STR_NONE || str_starts_with(name, STR("/"));
+}
+
+static bool is_listed(struct str list, struct str name)
+{
+    size_t at = 0;
+    while ((at = str_find_nocase(list, name, at)) != STR_NONE) {
+        size_t end = at + name.len;
+        if ((at == 0 || list.data[at - 1] == ' ') && (end == list.len || list.data[end] == ','))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+void meta_add_author(struct str name, struct buf *list)
+{
+    static const char edge[] = " ,;|-\xC2\xB7";
+    name = without_prefix(str_trim(name));
+    while (name.len && memchr(edge, name.data[name.len - 1], 5))
+        name.len--;
+    while (name.len && memchr(edge, name.data[0], 5))
+        name = str_slice(name, 1, name.len);
+    if (name.len > 1 && name.data[0] == '@')
+        name = str_slice(name, 1, name.len);
+    if (!name.len || is_nobody(name) || is_address(name) || is_listed(buf_str(list), name))
+        return;
+    if (list->len)
+        buf_add_text(list, ", ");
+    buf_add(list, name);
+}
+
+/* ---- bylines ---- */
+
+/* Up to what no longer is a name in a line with one: a date, a bar, a bullet. */
+static struct str name_alone(struct str line)
+{
+    static const char *const ends[] = {" | ",         " • ",      " · ",        " » ",        " – ",      " — ",
+                                       " - ",         " on ",     " in ",       " Published", " Updated", " Posted",
+                                       ", Published", "Updated:", "Published:", " at "};
+    size_t end = line.len;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t at = str_find(str_slice(line, 0, end), str_of(ends[i]), 0);
+        if (at != STR_NONE && at > 0)
+            end = at;
+    }
+    return str_trim(str_slice(line, 0, end));
+}
+
+/* Whether a text of a byline looks like names and nothing else. */
+static bool is_name(struct str name)
+{
+    size_t words = 1, digits = 0;
+    for (size_t i = 0; i < name.len; i++) {
+        words += name.data[i] == ' ';
+        digits += ascii_is_digit(name.data[i]);
+    }
+    bool sentence = str_find_char(name, '?', 0) != STR_NONE || str_find_char(name, '!', 0) != STR_NONE ||
+                    str_ends_with(name, STR(":"));
+    return name.len > 1 && name.len <= 80 && words <= 9 && digits <= 4 && !sentence;
+}
+
+static bool attribute_has(const struct meta *meta, uint32_t node, enum html_attribute attribute,
+                          const char *const *words)
+{
+    struct str value = html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute);
+    value = str_slice(value, 0, 300);
+    for (; value.len && *words; words++)
+        if (str_find_nocase(value, str_of(*words), 0) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* How likely an element holds the author's name: 0 not, else the lower the better. */
+static unsigned byline_rank(const struct meta *meta, uint32_t node)
+{
+    static const char *const names[] = {"author", "byline", "by-line", "writer", "contributor", NULL};
+    static const char *const members[] = {"username", "user-name", "poster", "creator", "user_name", NULL};
+    static const char *const others[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
+                                         "social", "date",  "authority", "time",  "job",       "title-",
+                                         "role",   "count", "rank",      "badge", "link-list", NULL};
+    static const char *const addresses[] = {"/author/", "/authors/", "/contributor", "/people/", "/writer", "/profile",
+                                            "/user/",   "/users/",   "/member",      "/staff/",  "/by/",    NULL};
+    const struct html_node *at = &meta->tree->nodes[node];
+    if (at->n_attributes == 0)
+        return 0;
+    struct str rel = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_REL);
+    if (str_find_nocase(rel, STR("author"), 0) != STR_NONE)
+        return 1;
+    if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, others))
+        return 0;
+    if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, addresses))
+        return 2;
+    if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
+        return 3;
+    return attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, members) ? 4 : 0;
+}
+
+/* The names in the links inside an element, where there are any; "" joins none. */
+static void linked_names(const struct meta *meta, uint32_t node, struct buf *list)
+{
+    const struct html_tree *tree = meta->tree;
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most MAX_NAME_BYTES */
+    for (uint32_t i = node, n = 0; i < tree->nodes[node].end && n < 6; i++) {
+        if (tree->nodes[i].element != HTML_A)
+            continue;
+        buf_reset(&text);
+        html_tree_text(tree, i, MAX_NAME_BYTES, &text);
+        n++;
+        if (text.len && is_name(buf_str(&text)) && text.len < MAX_NAME_BYTES - 4)
+            meta_add_author(buf_str(&text), list);
+    }
+    buf_finish(&text);
+}
+
+static void offer_byline(struct meta *meta, uint32_t node, unsigned rank)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most six names */
+    if (meta->values[META_AUTHOR] && meta->ranks[META_AUTHOR] <= rank)
+        return;
+    linked_names(meta, node, &text);
+    if (text.len && !meta_is_aside(meta, node))
+        meta_offer(meta, META_AUTHOR, rank, buf_str(&text));
+    buf_reset(&text);
+    html_tree_text(meta->tree, node, MAX_NAME_BYTES, &text);
+    struct str name = buf_str(&text);
+    if (name.len < MAX_NAME_BYTES - 4) {
+        name = name_alone(without_prefix(name));
+        if (is_name(name) && !meta_is_aside(meta, node))
+            meta_offer(meta, META_AUTHOR, rank, name);
+    }
+    buf_finish(&text);
+}
+
+/* "By Jane Doe" in a text of its own, or "By" before an element with the name. */
+static void try_text(struct meta *meta, uint32_t node)
+{
+    static const char *const marks[] = {"by ", "written by", "posted by", "von ", "par ", "por ", "作者", "автор"};
+    struct str text = str_trim(meta->tree->nodes[node].text);
+    if (text.len > 100)
+        return;
+    bool alone = str_equal_ascii_nocase(text, STR("by")) || str_equal_ascii_nocase(text, STR("by:"));
+    bool marked = alone;
+    for (size_t i = 0; !marked && i < sizeof marks / sizeof marks[0]; i++)
+        marked = str_starts_with_nocase(text, str_of(marks[i]));
+    if (!marked)
+        return;
+    struct str name = name_alone(without_prefix(text));
+    bool capital = name.len && !(name.data[0] >= 'a' && name.data[0] <= 'z');
+    if (!alone && name.len && name.len < text.len && capital && is_name(name)) {
+        if (!meta_is_aside(meta, node))
+            meta_offer(meta, META_AUTHOR, RANK_BYLINE + 5, name);
+    } else if (alone || without_prefix(text).len == text.len) {
+        uint32_t next = node + 1;
+        if (next < meta->tree->count && meta->tree->nodes[next].element != HTML_TEXT)
+            offer_byline(meta, next, RANK_BYLINE + 5);
+    }
+}
+
+/* ---- dates ---- */
+
+static void try_time(struct meta *meta, uint32_t node, bool near)
+{
+    static const char *const changes[] = {"updat", "modif", "changed", NULL};
+    struct str when = html_tree_attribute(meta->tree, &meta->tree->nodes[node], HTML_ATTRIBUTE_DATETIME);
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most 120 bytes */
+    if (!when.len) {
+        html_tree_text(meta->tree, node, 120, &text);
+        when = buf_str(&text);
+    }
+    bool change = attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, changes) ||
+                  attribute_has(meta, node, HTML_ATTRIBUTE_ITEMPROP, changes);
+    if (!meta_is_aside(meta, node)) {
+        if (change)
+            meta_offer(meta, META_MODIFIED, RANK_TIME, when);
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + (change ? 30U : 0U) + (near ? 0U : 10U), when);
+    }
+    buf_finish(&text);
+}
+
+static void try_date_text(struct meta *meta, uint32_t node)
+{
+    struct str text = str_trim(meta->tree->nodes[node].text);
+    size_t digits = 0;
+    for (size_t i = 0; i < text.len && i < 120; i++)
+        digits += ascii_is_digit(text.data[i]);
+    if (text.len > 100 || digits < 5 || meta_is_aside(meta, node))
+        return;
+    bool change =
+        str_find_nocase(text, STR("updat"), 0) != STR_NONE || str_find_nocase(text, STR("modif"), 0) != STR_NONE;
+    if (change)
+        meta_offer(meta, META_MODIFIED, RANK_TEXT, text);
+    meta_offer(meta, META_PUBLISHED, RANK_TEXT + (change ? 30U : 0U), text);
+}
+
+/* ---- around the heading ---- */
+
+void meta_read_byline(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    uint32_t from = meta->heading > 80 ? meta->heading - 80 : 0;
+    uint32_t to = meta->heading + 400 < tree->count ? meta->heading + 400 : tree->count;
+    bool want_author = !meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST,
+         want_date = !meta->values[META_PUBLISHED];
+    for (uint32_t i = from; i < to && (want_author || want_date); i++) {
+        const struct html_node *node = &tree->nodes[i];
+        if (node->element == HTML_TEXT) {
+            if (want_author)
+                try_text(meta, i);
+            if (want_date && meta->heading && i + 30 > meta->heading && i < meta->heading + 150)
+                try_date_text(meta, i);
+        } else if (node->element == HTML_TIME) {
+            if (want_date)
+                try_time(meta, i, true);
+        } else if (want_author) {
+            unsigned rank = byline_rank(meta, i);
+            if (rank)
+                offer_byline(meta, i, RANK_BYLINE + rank + (i < meta->heading ? 5U : 0U));
+        }
+    }
+    for (uint32_t i = 0, n = 0; want_date && !meta->values[META_PUBLISHED] && i < tree->count && n < 50; i++) {
+        if (tree->nodes[i].element != HTML_TIME)
+            continue;
+        try_time(meta, i, false);
+        n++;
+    }
+}

@@ -1,0 +1,138 @@
+/* src/text/html/meta_internal.h
+ *
+ * What the files of the metadata reader share: the best value of each field so far, with the rank of where it is from.
+ */
+#ifndef FATHOM_TEXT_HTML_META_INTERNAL_H
+#define FATHOM_TEXT_HTML_META_INTERNAL_H
+
+#include "text/html/links.h"
+#include "text/html/meta.h"
+
+enum meta_field {
+    META_OG_TITLE,
+    META_LD_TITLE,
+    META_TITLE_ELEMENT,
+    META_HEADING,
+    META_AUTHOR,
+    META_PUBLISHED,
+    META_MODIFIED,
+    META_SITE,
+    META_LANGUAGE,
+    META_CANONICAL,
+    META_DESCRIPTION,
+    META_SECTION,
+    META_KEYWORDS,
+    META_OG_TYPE,
+    META_TYPES,
+    META_BODY,
+    META_FIELDS
+};
+
+/* How good a source is; smaller is better. */
+enum meta_rank {
+    RANK_LD = 0,
+    RANK_META = 100, /* and the line in the table of names */
+    RANK_MICRODATA = 300,
+    RANK_LD_PAGE = 350, /* of the page, not of what it is about */
+    RANK_BYLINE = 400,
+    RANK_TIME = 450,
+    RANK_ADDRESS = 500,
+    RANK_TEXT = 550,
+    RANK_LAST = 900,
+};
+
+#define META_MAX_BYTES 1000 /* of a field */
+
+struct meta {
+    const struct html_tree *tree;
+    const uint8_t *marks; /* NULL: nothing is hidden */
+    struct str page_url;
+    char *values[META_FIELDS];
+    unsigned ranks[META_FIELDS];
+    uint32_t heading; /* the node of the main heading, 0 without one */
+};
+
+struct str meta_value(const struct meta *meta, enum meta_field field); /* empty when there is none */
+
+/* Takes a value over when none as good is known: one line, character references and tags resolved. Authors are cleaned
+ * and, where the rank is the same, joined; dates must be such and become ISO 8601. */
+void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct str value);
+
+/* Whether a node stands where a page's own data do not: in navigation, footers, asides, comments, hidden. */
+bool meta_is_aside(const struct meta *meta, uint32_t node);
+
+/* ---- meta_text.c ---- */
+
+/* Appends one line of `value`: references decoded once more, tags left out, blanks collapsed. */
+void meta_clean(struct str value, size_t max_bytes, struct buf *out);
+
+/* How much two texts have in common, 0 to 1: twice the words of both by the words of each. */
+double meta_likeness(struct str a, struct str b);
+
+/* ---- meta_date.c ---- */
+
+/* Finds a date in a text and writes it as ISO 8601, at most 39 bytes; the first that is complete. `whole` wants nothing
+ * else in the text. `day_first` decides 3/4/2020. False when there is none between 1600 and 2199. */
+bool meta_date(struct str text, bool whole, bool day_first, char out[40]);
+
+/* A date in the path of an address: /2020/03/04/, /2020-03-04-, 20200304. */
+bool meta_date_in_address(struct str address, char out[40]);
+
+/* ---- meta_author.c ---- */
+
+/* Appends a name to a list of names joined with ", ", without "By", addresses, and what is no name; nothing when it is
+ * already there. */
+void meta_add_author(struct str name, struct buf *list);
+
+/* Looks for the author and the date around the heading. */
+void meta_read_byline(struct meta *meta);
+
+/* ---- meta_json.c, meta_ld.c ---- */
+
+enum ld_kind { LD_OBJECT, LD_ARRAY, LD_STRING, LD_OTHER };
+
+/* A value of JSON, in document order as the nodes of a page are. */
+struct ld_value {
+    uint8_t kind;
+    uint32_t parent, end;
+    struct str key;  /* empty in arrays */
+    struct str text; /* of strings and others, as it is written */
+};
+
+#define LD_MAX_VALUES 60000
+#define LD_MAX_BYTES  ((size_t)4 << 20)
+#define LD_MAX_DEPTH  64 /* what is deeper is left out */
+
+struct ld {
+    struct ld_value *values; /* 0 is an array of all that was read */
+    uint32_t count;
+    size_t capacity, bytes;
+};
+
+void ld_init(struct ld *ld);
+void ld_finish(struct ld *ld);
+
+/* Adds the values of a text that should be JSON, taking what is not as it comes: comments, raw line ends and quotation
+ * marks in strings, commas too many or too few, an end that is missing. Linear. */
+void ld_read(struct ld *ld, struct str json);
+
+/* The member of an object; 0 when there is none. */
+uint32_t ld_get(const struct ld *ld, uint32_t object, const char *key);
+
+/* The string a value is, or its member "@value", "name" or "@id" is; with its escapes. Empty otherwise. */
+struct str ld_text(const struct ld *ld, uint32_t value);
+
+/* Appends a string without its escapes. */
+void ld_unescape(struct str text, struct buf *out);
+
+void meta_read_ld(struct meta *meta, const struct ld *ld);
+
+/* ---- meta_title.c ---- */
+
+/* Whether a name is the site's own, by what it says itself and by its host. */
+bool meta_is_site(const struct meta *meta, struct str name);
+
+/* The title from all candidates, NULL without any; fresh. `site` (NULL: not known) may be set from what is cut off. */
+char *meta_choose_title(const struct meta *meta, char **site);
+
+#endif

@@ -1,0 +1,110 @@
+/* Texts of fields: made clean, and compared. */
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/utf8.h"
+#include "text/html/entity.h"
+#include "text/html/meta_internal.h"
+#include "text/plain.h"
+
+/* The length of a blank outside ASCII, or of a character that is not seen, at the beginning; 0 without one. */
+static size_t wide_blank(struct str s)
+{
+    const unsigned char *p = (const unsigned char *)s.data;
+    if (s.len >= 2 && p[0] == 0xC2 && (p[1] == 0xA0 || p[1] == 0xAD))
+        return 2;
+    if (s.len >= 3 && p[0] == 0xE2 && p[1] == 0x80 && (p[2] <= 0x8F || p[2] == 0xA8 || p[2] == 0xA9 || p[2] == 0xAF))
+        return 3;
+    if (s.len >= 3 &&
+        ((p[0] == 0xE3 && p[1] == 0x80 && p[2] == 0x80) || (p[0] == 0xEF && p[1] == 0xBB && p[2] == 0xBF)))
+        return 3;
+    return 0;
+}
+
+/* Whether the blank of that length is one that takes no room: a joiner, a soft hyphen, a mark of direction. */
+static bool is_invisible(struct str s, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)s.data;
+    return (length == 2 && p[1] == 0xAD) || (length == 3 && p[0] == 0xEF) ||
+           (length == 3 && p[0] == 0xE2 && p[2] >= 0x8B && p[2] <= 0x8F);
+}
+
+static void add_line(struct str text, size_t max_bytes, struct buf *out)
+{
+    size_t from = out->len;
+    bool space = false;
+    for (size_t i = 0; i < text.len;) {
+        struct str rest = str_slice(text, i, text.len);
+        unsigned char c = (unsigned char)text.data[i];
+        size_t blank = c < 0x80 ? c <= ' ' || c == 0x7F : wide_blank(rest);
+        if (blank) {
+            space |= !is_invisible(rest, blank);
+            i += blank;
+            continue;
+        }
+        size_t length;
+        utf8_decode(rest, &length);
+        if (out->len - from + space + length > max_bytes)
+            return;
+        if (space && out->len > from)
+            buf_add_char(out, ' ');
+        space = false;
+        buf_add(out, str_slice(text, i, i + length));
+        i += length;
+    }
+}
+
+void meta_clean(struct str value, size_t max_bytes, struct buf *out)
+{
+    value = str_trim(value);
+    value = str_slice(value, 0, utf8_floor(value, max_bytes * 4));
+    if (!memchr(value.data ? value.data : "", '&', value.len) &&
+        !memchr(value.data ? value.data : "", '<', value.len)) {
+        add_line(value, max_bytes, out);
+        return;
+    }
+    struct buf plain;
+    buf_init(&plain, BUF_UNBOUNDED); /* about as long as `value` */
+    if (plain_from_markup(&plain, value) == STATUS_OK)
+        add_line(buf_str(&plain), max_bytes, out);
+    buf_finish(&plain);
+}
+
+#define MAX_WORDS 64
+
+/* Hashes of the words of a text, in lower case as far as ASCII goes. */
+static size_t words_of(struct str text, uint32_t words[MAX_WORDS])
+{
+    size_t n = 0;
+    uint32_t hash = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        unsigned char c = i < text.len ? (unsigned char)text.data[i] : ' ';
+        bool is_mark = c == 0xE2 && i + 2 < text.len && (unsigned char)text.data[i + 1] == 0x80; /* dashes, quotes */
+        if (!is_mark && (c >= 0x80 || ascii_is_alnum((char)c))) {
+            hash = (hash ? hash : 2166136261u) ^ (unsigned char)ascii_lower((char)c);
+            hash *= 16777619u;
+            continue;
+        }
+        if (hash && n < MAX_WORDS)
+            words[n++] = hash;
+        hash = 0;
+        i += is_mark ? 2 : 0;
+    }
+    return n;
+}
+
+double meta_likeness(struct str a, struct str b)
+{
+    uint32_t first[MAX_WORDS], second[MAX_WORDS];
+    size_t n = words_of(a, first), m = words_of(b, second), same = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < m; k++) {
+            if (first[i] == second[k]) {
+                second[k] = 0;
+                same++;
+                break;
+            }
+        }
+    }
+    return n + m ? 2.0 * (double)same / (double)(n + m) : 0;
+}

@@ -1,0 +1,266 @@
+/* What pages say about themselves. */
+#include "text/html/meta.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "text/html/meta_internal.h"
+
+/* The metadata of a page at https://www.example-site.org/a/b. */
+static struct html_meta read_page(const char *html)
+{
+    struct html_tree tree;
+    struct html_meta meta;
+    html_tree_parse(str_of(html), &tree);
+    html_meta_read(&tree, NULL, STR("https://www.example-site.org/a/b"), &meta);
+    html_tree_finish(&tree);
+    return meta;
+}
+
+static void assert_text(const char *found, const char *expected, const char *html)
+{
+    if (!expected ? found != NULL : !found || strcmp(found, expected) != 0)
+        fail_msg("%s, not %s, of %s", found ? found : "NULL", expected ? expected : "NULL", html);
+}
+
+static void meta__title_is_without_the_site(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"<title>A tale of two cities - Example Site</title>", "A tale of two cities"},
+        {"<title>Example Site | A tale of two cities</title>", "A tale of two cities"},
+        {"<title>A tale of two - Paris and London</title>", "A tale of two - Paris and London"},
+        {"<title>A tale – Bücher</title><meta property=og:site_name content=Bücher>", "A tale"},
+        {"<meta property='og:title' content='A &amp;amp; B'><title>x</title>", "A & B"},
+        {"<title>One thing and another | Some journal</title><h1>One thing and another</h1>", "One thing and another"},
+        {"<h1>Example Site</h1><title>A longer tale of it</title>", "A longer tale of it"},
+        {"<svg><title>icon</title></svg><title>Real</title>", "Real"},
+        {"<script type='application/ld+json'>{\"@type\":\"NewsArticle\",\"headline\":\"What it "
+         "\\u201csays\\u201d\"}</script>",
+         "What it “says”"},
+        {"<title> \n </title>", NULL},
+        {"<p>no title", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct html_meta meta = read_page(cases[i][0]);
+        assert_text(meta.title, cases[i][1], cases[i][0]);
+        html_meta_finish(&meta);
+    }
+}
+
+#define LD(json) "<script type='application/ld+json'>" json "</script>"
+
+static void meta__authors_are_found_and_cleaned(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"<meta name=author content='By Jane Doe'>", "Jane Doe"},
+        {"<meta name=author content='admin'>", NULL},
+        {"<meta name=author content='https://x.org/jane'><meta property='article:author' content='Jane Doe'>",
+         "Jane Doe"},
+        {"<meta name=citation_author content='Doe, J.'><meta name=citation_author content='Roe, R.'>",
+         "Doe, J., Roe, R."},
+        {LD("{\"@type\":\"Article\",\"author\":\"Jane Doe\"}"), "Jane Doe"},
+        {LD("{\"@type\":\"BlogPosting\",\"author\":[{\"name\":\"Jane Doe\"},{\"name\":\"Richard "
+            "Roe\"},{\"name\":\"Jane "
+            "Doe\"}]}"),
+         "Jane Doe, Richard Roe"},
+        {LD("{\"@graph\":[{\"@type\":\"Article\",\"author\":{\"@id\":\"#1\"}},{\"@type\":\"Person\",\"@id\":\"#1\","
+            "\"name\":\"Jane Doe\"}]}"),
+         "Jane Doe"},
+        {LD("{\"@graph\":[{\"@type\":\"Article\",\"author\":{\"@id\":\"#1\"}},{\"@id\":\"#1\",\"author\":{\"@id\":\"#"
+            "1\"}}]}"),
+         "#1"},
+        {LD("<!-- \n{\"@type\":[\"Thing\",\"NewsArticle\"],\"headline\":\"a \"b\" c\nd\",\"author\":{\"name\":\"Jane "
+            "Doe\",},} //-->"),
+         "Jane Doe"},
+        {LD("{\"@type\":\"ItemList\",\"itemListElement\":[{\"@type\":\"Article\",\"author\":\"Other\"}]}"), NULL},
+        {"<h1>T</h1><div class=byline>By <a href=/jane>Jane Doe</a> and <a href=/roe>Richard Roe</a></div>",
+         "Jane Doe, Richard Roe"},
+        {"<h1>T</h1><p>By Jane Doe | 4 March 2020</p>", "Jane Doe"},
+        {"<h1>T</h1><p>By</p><p><a rel=author href=/x>Jane Doe</a></p>", "Jane Doe"},
+        {"<h1>T</h1><p>By and large it is so.</p>", NULL},
+        {"<h1>T</h1><div class=comments><span class=author>Troll</span></div>", NULL},
+        {"<div itemprop=author itemscope><span itemprop=name>Jane Doe</span> 12 badges</div>", "Jane Doe"},
+        {"<meta name=author content='Example Site'><h1>T</h1><span class=author>Jane Doe</span>", "Jane Doe"},
+        {"<meta name=author content='Example Site'><h1>T</h1>", "Example Site"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct html_meta meta = read_page(cases[i][0]);
+        if (i == 7) /* a reference to nobody may stay or go, but must end */
+            assert_true(!meta.author || strcmp(meta.author, "#1") == 0);
+        else
+            assert_text(meta.author, cases[i][1], cases[i][0]);
+        html_meta_finish(&meta);
+    }
+}
+
+static void meta__dates_become_iso(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool day_first;
+        const char *expected;
+    } cases[] = {
+        {"2020-03-04", false, "2020-03-04"},
+        {"2020-03-04T05:06:07Z", false, "2020-03-04T05:06:07Z"},
+        {"2020-03-04T05:06:07.123+0200", false, "2020-03-04T05:06:07+02:00"},
+        {"2020-03-04 05:06", false, "2020-03-04T05:06:00"},
+        {"Published March 4, 2020 at noon", false, "2020-03-04"},
+        {"Mar. 4th, 2020", false, "2020-03-04"},
+        {"4 March 2020", false, "2020-03-04"},
+        {"the 4th of March 2020", false, "2020-03-04"},
+        {"Wed, 04 Mar 2020 10:00:00 GMT", false, "2020-03-04"},
+        {"4. März 2020", true, "2020-03-04"},
+        {"1er août 2019", true, "2019-08-01"},
+        {"4 de marzo de 2020", true, "2020-03-04"},
+        {"4 марта 2020 г.", true, "2020-03-04"},
+        {"4 marca 2020", true, "2020-03-04"},
+        {"2020年3月4日", false, "2020-03-04"},
+        {"2020年 3月 4日 10:00", false, "2020-03-04"},
+        {"2020년 3월 4일", false, "2020-03-04"},
+        {"2020/3/4", false, "2020-03-04"},
+        {"2020. 3. 4.", false, "2020-03-04"},
+        {"04.03.2020", false, "2020-03-04"},
+        {"3/4/2020", false, "2020-03-04"},
+        {"4/3/2020", true, "2020-03-04"},
+        {"13/4/2020", false, "2020-04-13"},
+        {"Sept 5, 2001", false, "2001-09-05"},
+        {"29 February 2020", false, "2020-02-29"},
+        {"29 February 2019", false, NULL},
+        {"2020-13-01", false, NULL},
+        {"March 2020", false, NULL},
+        {"12345678", false, NULL},
+        {"version 1.2.2020", false, "2020-02-01"},
+        {"9999-01-01", false, NULL},
+        {"", false, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char date[40];
+        bool found = meta_date(str_of(cases[i].text), false, cases[i].day_first, date);
+        assert_text(found ? date : NULL, cases[i].expected, cases[i].text);
+    }
+    char date[40];
+    assert_true(meta_date(STR("20200304"), true, false, date));
+    assert_string_equal(date, "2020-03-04");
+    assert_true(meta_date(STR("1583280000"), true, false, date));
+    assert_string_equal(date, "2020-03-04");
+    assert_true(meta_date_in_address(STR("https://x.org/news/2020/03/04/it-is-so"), date));
+    assert_string_equal(date, "2020-03-04");
+    assert_true(meta_date_in_address(STR("https://x.org/2020-03-04-it-is-so"), date));
+    assert_false(meta_date_in_address(STR("https://x.org/2020/03/it-is-so"), date));
+    assert_false(meta_date_in_address(STR("https://x.org/a?d=2020/03/04"), date));
+    assert_false(meta_date_in_address(STR("https://x.org/202003041234"), date));
+}
+
+static void meta__date_is_from_the_best_source(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"<meta property='article:published_time' content='2020-03-04T05:06:07+00:00'>", "2020-03-04T05:06:07+00:00",
+         NULL},
+        {"<meta property='article:published_time' content='yesterday'><meta name=date content='2020-03-05'>",
+         "2020-03-05", NULL},
+        {LD("{\"@type\":\"Article\",\"datePublished\":\"2020-03-04\",\"dateModified\":\"2021-01-01\"}"), "2020-03-04",
+         "2021-01-01"},
+        {LD("{\"@type\":\"Article\",\"datePublished\":\"2020-03-04\",\"dateModified\":\"2019-01-01\"}"), "2020-03-04",
+         NULL},
+        {"<h1>T</h1><time datetime='2020-03-04'>long ago</time>", "2020-03-04", NULL},
+        {"<h1>T</h1><p>Updated: May 5, 2021</p><p>March 4, 2020</p>", "2020-03-04", "2021-05-05"},
+        {"<h1>T</h1><aside><time datetime='2020-03-04'>x</time></aside>", NULL, NULL},
+        {"<h1>T</h1><p>In 2020 there were 14 of 28.</p>", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct html_meta meta = read_page(cases[i][0]);
+        assert_text(meta.date, cases[i][1], cases[i][0]);
+        assert_text(meta.modified, cases[i][2], cases[i][0]);
+        html_meta_finish(&meta);
+    }
+}
+
+static void meta__site_language_and_address(void **state)
+{
+    (void)state;
+    struct html_meta meta = read_page(
+        "<html lang=de_AT><base href='/x/'><link rel=canonical href='c?d=1'><meta property=og:type content=article>"
+        "<meta property=og:description content='It&nbsp;is\n so.'><meta name=keywords content='a, b'>" LD(
+            "{\"@type\":\"NewsArticle\",\"publisher\":{\"name\":\"Die "
+            "\\\"Zeitung\\\"\"},\"articleSection\":[\"Welt\",\"All\"],"
+            "\"articleBody\":\"Eins.\\n\\nZwei.\"}"));
+    assert_string_equal(meta.language, "de-AT");
+    assert_string_equal(meta.canonical_url, "https://www.example-site.org/x/c?d=1");
+    assert_string_equal(meta.description, "It is so.");
+    assert_string_equal(meta.keywords, "a, b");
+    assert_string_equal(meta.site_name, "Die \"Zeitung\"");
+    assert_string_equal(meta.section, "Welt, All");
+    assert_string_equal(meta.types, "article NewsArticle");
+    assert_string_equal(meta.body, "Eins.\n\nZwei.");
+    html_meta_finish(&meta);
+    meta = read_page("<link rel=canonical href='https://www.example-site.org/'><title>東京のニュース</title>");
+    assert_null(meta.canonical_url); /* a page inside is not the front page */
+    assert_string_equal(meta.language, "ja");
+    html_meta_finish(&meta);
+    meta = read_page("<meta property='og:locale' content=pt_BR><meta property='og:url' content='javascript:x'>");
+    assert_string_equal(meta.language, "pt-BR");
+    assert_null(meta.canonical_url);
+    html_meta_finish(&meta);
+}
+
+/* Repeats `piece` up to `bytes`, between `before` and `after`. */
+static char *made(const char *before, const char *piece, size_t bytes, const char *after)
+{
+    struct buf out;
+    buf_init(&out, BUF_UNBOUNDED);
+    buf_add_text(&out, before);
+    while (out.len < bytes)
+        buf_add_text(&out, piece);
+    buf_add_text(&out, after);
+    return buf_take(&out);
+}
+
+static void meta__survives_hostile_pages(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"", "<meta name=author content='Jane Doe'>", ""},
+        {"", "<meta name=author content='x'><meta property=og:title content=y>", ""},
+        {"", LD("{\"@type\":\"Article\",\"author\":{\"@id\":\"#a\"},\"@id\":\"#a\"}"), ""},
+        {"<script type='application/ld+json'>", "{\"a\":[", "</script>"},
+        {"<script type='application/ld+json'>", "\"", "</script>"},
+        {"<script type='application/ld+json'>", "\" ", "</script>"},
+        {"<script type='application/ld+json'>", "\\u", "</script>"},
+        {"<script type='application/ld+json'>[", "{\"@type\":\"Article\",\"author\":[{\"@id\":\"1\"}]},", "</script>"},
+        {"<script type='application/ld+json'>{\"@type\":\"Article\",\"author\":\"", "A B ", "\"}</script>"},
+        {"<meta name=author content='", "A B ", "'>"},
+        {"<title>", " | a - b", "</title>"},
+        {"<h1>", "a ", "</h1>"},
+        {"", "<h1>a</h1>", ""},
+        {"<h1>a</h1>", "<div class=author>", ""},
+        {"", "<time datetime=2020>", ""},
+        {"", "<i itemprop=author>", ""},
+        {"<h1>a</h1><p>", "1/1/", "</p>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *html = made(cases[i][0], cases[i][1], 300000, cases[i][2]);
+        struct html_meta meta = read_page(html);
+        assert_true(!meta.author || strlen(meta.author) <= META_MAX_BYTES);
+        assert_true(!meta.title || strlen(meta.title) <= META_MAX_BYTES);
+        html_meta_finish(&meta);
+        free(html);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(meta__title_is_without_the_site), cmocka_unit_test(meta__authors_are_found_and_cleaned),
+        cmocka_unit_test(meta__dates_become_iso),          cmocka_unit_test(meta__date_is_from_the_best_source),
+        cmocka_unit_test(meta__site_language_and_address), cmocka_unit_test(meta__survives_hostile_pages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
