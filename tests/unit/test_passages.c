@@ -42,7 +42,7 @@ static void passages__follow_headings(void **state)
     (void)state;
     struct buf text;
     buf_init(&text, BUF_UNBOUNDED);
-    struct buf body = repeat("Some words that fill the section up. ", 12);
+    struct buf body = repeat("Some words that fill the section up. ", 24);
     buf_addf(&text, "# Top\n\n%s\n\n## Inner `code`\n\n%s\n\n```\n# no heading\n```\n\nSetext\n------\n\n%s\n",
              body.data, body.data, body.data);
     struct passages passages;
@@ -104,6 +104,147 @@ static void passages__are_of_the_size_asked_for(void **state)
     }
     passages_finish(&passages);
     buf_finish(&text);
+}
+
+/* Text that is nearly as long as a passage. */
+static struct buf long_section(void)
+{
+    return repeat("Some words that fill the section up. ", 27);
+}
+
+/* Cuts `text` and checks the cut. */
+static void cut(struct buf *text, struct passages *passages)
+{
+    passages_cut(buf_str(text), 0, passages);
+    assert_covers(buf_str(text), passages);
+}
+
+static bool passage_begins(const struct buf *text, const struct passages *passages, size_t i, const char *with)
+{
+    return i < passages->count &&
+           str_starts_with(str_slice(buf_str(text), passages->items[i].from, passages->items[i].to), str_of(with));
+}
+
+/* Small sections share a passage; a heading is never the end of one. */
+static void passages__keep_headings_with_their_text(void **state)
+{
+    (void)state;
+    struct buf text, body = long_section();
+    struct passages passages;
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_addf(&text, "# A\n\nShort.\n\n# B\n\nShort too.\n\n# C\n\n## D\n\n%s\n\n## E\n\n%s\n", body.data, body.data);
+    buf_add_text(&text, "\nShort.\n\n### F\n\nShort.\n");
+    cut(&text, &passages);
+    assert_true(passage_begins(&text, &passages, 0, "# A"));
+    assert_string_equal(passages.items[0].headings, "A");
+    assert_true(passage_begins(&text, &passages, 1, "## E"));
+    assert_string_equal(passages.items[1].headings, "C > E");
+    for (size_t i = 0; i < passages.count; i++) {
+        struct str passage = str_slice(buf_str(&text), passages.items[i].from, passages.items[i].to);
+        size_t last = str_rfind_char(passage, '\n');
+        assert_false(last != STR_NONE && str_starts_with(str_slice(passage, last + 1, passage.len), STR("#")));
+    }
+    passages_finish(&passages);
+    buf_finish(&text);
+    buf_finish(&body);
+}
+
+static void passages__keep_a_lead_in_with_its_list(void **state)
+{
+    (void)state;
+    struct buf text, body = long_section();
+    struct passages passages;
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_addf(&text, "%s\n\n## Options\n\nThe options are:\n\n- %s\n\n- %s\n", body.data, body.data, body.data);
+    cut(&text, &passages);
+    assert_int_equal(passages.count, 3);
+    assert_true(passage_begins(&text, &passages, 1, "## Options\n\nThe options are:\n\n- Some"));
+    passages_finish(&passages);
+    buf_reset(&text);
+    buf_addf(&text, "# Long\n\n%s\n\nThis is how:\n\n```\n%s\n```\n", body.data, body.data);
+    cut(&text, &passages);
+    assert_int_equal(passages.count, 2);
+    assert_true(passage_begins(&text, &passages, 1, "This is how:\n\n```"));
+    assert_string_equal(passages.items[1].headings, "Long");
+    passages_finish(&passages);
+    buf_finish(&text);
+    buf_finish(&body);
+}
+
+/* What is torn, or far from what it belongs to, still says what it is about. */
+static void passages__name_the_table_or_term(void **state)
+{
+    (void)state;
+    struct buf text, rows = repeat("| `-x` | makes something of it |\n", 200), body = long_section();
+    struct passages passages;
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_addf(&text, "# Tool\n\n| Option | Meaning |\n| --- | --- |\n%s\nAfter it.\n", rows.data);
+    cut(&text, &passages);
+    assert_true(passages.count > 4);
+    assert_string_equal(passages.items[0].headings, "Tool");
+    assert_string_equal(passages.items[1].headings, "Tool > Option | Meaning");
+    assert_true(passage_begins(&text, &passages, 1, "| `-x`"));
+    passages_finish(&passages);
+    buf_reset(&text);
+    buf_addf(&text, "# Tool\n\n**--flag** *N*\n: %s\n\n  %s\n\n- %s\n", body.data, body.data, body.data);
+    cut(&text, &passages);
+    assert_int_equal(passages.count, 3);
+    assert_string_equal(passages.items[0].headings, "Tool");
+    assert_string_equal(passages.items[1].headings, "Tool > --flag N");
+    assert_string_equal(passages.items[2].headings, "Tool");
+    passages_finish(&passages);
+    buf_finish(&text);
+    buf_finish(&rows);
+    buf_finish(&body);
+}
+
+static void passages__do_not_tear_code_that_fits(void **state)
+{
+    (void)state;
+    struct buf text, body = long_section(), code = repeat("int x;\n\n# no heading\n", 80);
+    struct passages passages;
+    buf_init(&text, BUF_UNBOUNDED);
+    buf_addf(&text, "%s\n\n````c\n```\n%s```\n````\n\n%s\n", body.data, code.data, body.data);
+    cut(&text, &passages);
+    assert_int_equal(passages.count, 3);
+    assert_true(passage_begins(&text, &passages, 1, "````c"));
+    assert_true(passage_begins(&text, &passages, 2, "Some words"));
+    passages_finish(&passages);
+    buf_finish(&text);
+    buf_finish(&code);
+    buf_finish(&body);
+}
+
+/* Megabytes of any shape, in time that grows with them. */
+static void passages__stand_hostile_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *unit;
+        size_t times;
+    } cases[] = {
+        {"x", 10 << 20},
+        {"word ", 2 << 20},
+        {"# heading\n", 100000},
+        {"###### h\n\n", 100000},
+        {"| a | b |\n| - | - |\n", 100000},
+        {"\xE4\xB8\xAD", 1 << 20},
+        {"```\n````\n", 100000},
+        {"a:\n\n", 200000},
+        {"t\n: d\n\n  e\n\n", 100000},
+        {"](", 1 << 20},
+        {"\x80", 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf text = repeat(cases[i].unit, cases[i].times);
+        struct passages passages;
+        passages_cut(buf_str(&text), 0, &passages);
+        assert_true(passages.count >= text.len / 2400);
+        for (size_t k = 0; k < passages.count; k++)
+            assert_true(passages.items[k].to - passages.items[k].from <= 2400);
+        passages_finish(&passages);
+        buf_finish(&text);
+    }
 }
 
 static void assert_sentences(const char *text, const char *const *expected, size_t n)
@@ -211,6 +352,11 @@ int main(void)
         cmocka_unit_test(passages__follow_headings),
         cmocka_unit_test(passages__cover_every_text),
         cmocka_unit_test(passages__are_of_the_size_asked_for),
+        cmocka_unit_test(passages__keep_headings_with_their_text),
+        cmocka_unit_test(passages__keep_a_lead_in_with_its_list),
+        cmocka_unit_test(passages__name_the_table_or_term),
+        cmocka_unit_test(passages__do_not_tear_code_that_fits),
+        cmocka_unit_test(passages__stand_hostile_text),
         cmocka_unit_test(sentences__end_where_they_end),
         cmocka_unit_test(sentences__know_markdown),
         cmocka_unit_test(sentences__come_to_an_end_on_any_text),
