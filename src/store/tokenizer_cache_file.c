@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "core/mem.h"
+#include "text/tokenizer/tokenizer_internal.h"
 
 #define HEAD_MAGIC   "fathtkc"
 #define HEAD_VERSION 2
@@ -25,20 +25,19 @@ struct cache_head {
     int64_t looked_at_ns; /* when the sources looked like this */
     uint64_t image_len;
     struct source_identity sources[SOURCE_PARTS];
-    uint64_t check; /* XXH3 of all that stands before it */
+    uint64_t check; /* the hash of all that stands before it */
 };
 _Static_assert(sizeof(struct cache_head) <= HEAD_BYTES, "the head has room");
 
 static uint64_t check_of(const struct cache_head *head)
 {
-    return XXH3_64bits(head, offsetof(struct cache_head, check));
+    return tokenizer_quick_hash(str_make((const char *)head, offsetof(struct cache_head, check)), 0);
 }
 
 /* ---- where ---- */
 
 /* After the name it was given by, for that may tell what it is; links among its folders do not count. Two tokenizers
- * that got the same name by chance would replace each other's file, never use it. No SHA-256: its library takes longer
- * to get going than all else here. */
+ * that got the same name by chance would replace each other's file, never use it. */
 char *cache_file_path(const char *folder, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -48,11 +47,10 @@ char *cache_file_path(const char *folder, const char *path)
     if (!resolved)
         return NULL;
     char *whole = mem_printf("%s/%s", resolved, name);
-    XXH128_hash_t hash = XXH3_128bits(whole, strlen(whole));
+    unsigned long long first = tokenizer_quick_hash(str_of(whole), 1), second = tokenizer_quick_hash(str_of(whole), 2);
     free(resolved);
     free(whole);
-    return mem_printf("%s/%016llx%016llx.image", folder, (unsigned long long)hash.high64,
-                      (unsigned long long)hash.low64);
+    return mem_printf("%s/%016llx%016llx.image", folder, first, second);
 }
 
 static void make_folders(const char *path)

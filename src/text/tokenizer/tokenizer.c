@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/mem.h"
 
@@ -49,6 +50,11 @@ void tokenizer_destroy(struct tokenizer *tokenizer)
     added_tokens_destroy(tokenizer->added);
     steps_destroy(tokenizer->steps);
     free(tokenizer);
+}
+
+uint64_t tokenizer_quick_hash(struct str bytes, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes.data, bytes.len, seed);
 }
 
 const char *tokenizer_hash(const struct tokenizer *tokenizer)

@@ -1,7 +1,7 @@
 /* src/text/tokenizer/tokenizer_internal.h
  *
- * What compile.c writes for tokenizer.c to read: IMAGE_ABOUT, IMAGE_TOKEN_TEXT and IMAGE_TOKEN_ENDS; and the
- * source's hash, for the store.
+ * What compile.c writes for tokenizer.c to read: IMAGE_ABOUT, IMAGE_TOKEN_TEXT and IMAGE_TOKEN_ENDS; and hashes for the
+ * store.
  */
 #ifndef FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
 #define FATHOM_TEXT_TOKENIZER_TOKENIZER_INTERNAL_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/hash.h"
+#include "core/str.h"
 
 struct tokenizer_source;
 
@@ -28,6 +29,10 @@ struct tokenizer_about {
  * ids, in bytes of IMAGE_TOKEN_TEXT. An added token's text goes before that of the model's token with the same id. In a
  * byte-level vocabulary texts are bytes, also those of added tokens: what the ByteLevel decoder makes of them. */
 #define TOKENIZER_NO_TOKEN 0x80000000u
+
+/* XXH3, for names and checks of cache files. SHA-256 would do, but its library takes longer to get going than all else
+ * that opening a compiled tokenizer needs. */
+uint64_t tokenizer_quick_hash(struct str bytes, uint64_t seed);
 
 /* What image_source_hash gives for an image that was compiled from this. */
 void tokenizer_source_hash(const struct tokenizer_source *source, char hex[HASH_HEX_SIZE]);
