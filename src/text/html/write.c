@@ -198,9 +198,7 @@ static void leave_reading(struct writer *w)
     writer_text(w, STR(")"));
 }
 
-/* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
- * jump back from a note. */
-static bool is_sign(const struct writer *w, uint32_t node)
+bool writer_is_sign(const struct writer *w, uint32_t node)
 {
     static const char *const signs[] = {"¶", "#", "§", "🔗", "↩", "↩︎", "↑", "⬆", "^", "∞", "⇧", "⤴"};
     struct str href = writer_attribute(w, node, HTML_ATTRIBUTE_HREF);
@@ -320,7 +318,7 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
         writer_open_mark(w, node, INLINE_QUOTE);
         return true;
     case CONSTRUCT_LINK:
-        if (is_sign(w, node))
+        if (writer_is_sign(w, node))
             return false;
         writer_link(w, node);
         return true;

@@ -106,7 +106,7 @@ static void close_link(struct writer *w, const struct inline_mark *mark)
     struct str title = writer_attribute(w, mark->node, HTML_ATTRIBUTE_TITLE);
     struct str url = buf_str(&w->url);
     struct str text = {w->out->data + mark->at + 1, w->full ? 0 : w->out->len - mark->at - 1};
-    if (str_equal(text, url) && str_find_char(url, '\\', 0) == STR_NONE) {
+    if (str_equal(text, url) && str_starts_with(url, STR("http")) && str_find_char(url, '\\', 0) == STR_NONE) {
         w->out->data[mark->at] = '<';
         writer_put_char(w, '>');
         return;

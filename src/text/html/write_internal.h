@@ -58,6 +58,7 @@ struct list {
     int64_t number;  /* of the next item */
     int step;        /* -1 for a reversed list */
     uint8_t due;     /* what was due when it began */
+    bool has_items;  /* one of them has text */
     size_t n_levels; /* outside it */
     size_t at;       /* length of `out` when it began */
 };
@@ -339,6 +340,10 @@ static inline bool writer_is_marked(const struct writer *w, uint32_t node)
 /* Whether a word of a class attribute is `token`, or begins with it. */
 bool class_has(struct str classes, const char *token);
 bool class_has_prefix(struct str classes, const char *prefix);
+
+/* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
+ * jump back from a note. */
+bool writer_is_sign(const struct writer *w, uint32_t node);
 
 /* Whether a text that is not blank is inside. */
 bool writer_has_text(const struct writer *w, uint32_t node);

@@ -55,14 +55,15 @@ void writer_enter_list(struct writer *w, uint32_t node)
     bool after_list = w->list_end == w->out->len && w->list_end > w->start && !w->rule;
     if (after_list && list.bullet == w->list_bullet)
         list.bullet = list.ordered ? ')' : '*';
-    /* inside an item it follows the item's text without an empty line, unless it would not interrupt a paragraph */
+    /* inside an item it follows the item's text without an empty line */
     bool nested = w->n_lists && w->n_levels && w->single == LINE_FREE && !w->rule;
     if (w->n_marks && w->single == LINE_FREE)
         writer_suspend_marks(w);
-    if (nested && w->n_marked == w->n_levels && !(list.ordered && list.number != 1))
+    if (nested && w->n_marked == w->n_levels)
         w->due = DUE_LINE;
     else
         writer_want(w, DUE_BLANK);
+    w->item_ended = true; /* what is in the list but in none of its items stands apart, too */
     list.due = w->due;
     w->lists[w->n_lists++] = list;
 }
@@ -99,21 +100,29 @@ static struct str task_mark(const struct writer *w, uint32_t node)
     return STR("");
 }
 
+/* The first item that has text; a list that does not begin with 1 would not interrupt a paragraph. */
+static void begin_list(struct writer *w, const struct list *list, uint32_t node)
+{
+    bool interrupts = !list->ordered || number_of(writer_attribute(w, node, HTML_ATTRIBUTE_VALUE), list->number) == 1;
+    if (w->n_marked == w->n_levels)
+        w->due = list->due == DUE_LINE && !interrupts ? DUE_BLANK : list->due;
+}
+
 void writer_enter_item(struct writer *w, uint32_t node)
 {
     static const char blanks[] = "                    ";
     struct list *list = innermost(w);
     bool bare = !list; /* an item without a list */
-    bool first = list && !list->width;
-    w->item_ended = false;
+    bool first = list && !list->has_items;
     if (w->n_marks)
         writer_suspend_marks(w);
     if (!list || w->single != LINE_FREE)
         writer_want(w, DUE_LINE);
     else if (first)
-        writer_want(w, list->due);
+        begin_list(w, list, node);
     else
-        w->due = w->due == DUE_BLANK && !list->loose && w->line_open ? DUE_LINE : list->loose ? DUE_BLANK : DUE_LINE;
+        w->due = list->loose || (w->due == DUE_BLANK && !w->line_open) ? DUE_BLANK : DUE_LINE;
+    w->item_ended = false;
     if (w->single != LINE_FREE)
         return;
     char mark[40];
@@ -140,6 +149,9 @@ void writer_enter_item(struct writer *w, uint32_t node)
 
 void writer_leave_item(struct writer *w, uint32_t node)
 {
+    struct list *list = innermost(w);
+    if (list && w->n_marked == w->n_levels && w->n_levels > list->n_levels)
+        list->has_items = true;
     writer_pop_level(w, node);
     writer_want(w, DUE_LINE);
     w->item_ended = true;

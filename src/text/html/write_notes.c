@@ -45,7 +45,7 @@ static bool is_short_link(const struct writer *w, uint32_t node)
     if (str_equal_ascii_nocase(writer_attribute(w, node, HTML_ATTRIBUTE_ROLE), STR("doc-noteref")))
         return true;
     size_t len = 0, letters = 0, digits = 0;
-    if (w->nodes[node].end > node + 8)
+    if (w->nodes[node].end > node + 8 || writer_is_sign(w, node))
         return false;
     for (uint32_t i = node + 1; i < w->nodes[node].end; i++) {
         struct str text = w->nodes[i].text;
@@ -274,9 +274,11 @@ static void look_at_link(struct finder *f, const struct local_link *link)
     const struct writer *w = f->w;
     struct place *place = find_place(f, link->target, false);
     uint32_t node = place ? note_block(w, place->node) : 0;
-    if (!node || (node <= link->node && link->node < w->nodes[node].end))
+    if (!node)
         return;
     uint32_t from = place->node < node ? place->node : node;
+    if (from <= link->node && link->node < w->nodes[node].end)
+        return;
     if (!place->label[0]) {
         bool named = class_has(writer_attribute(w, node, HTML_ATTRIBUTE_ROLE), "doc-footnote") ||
                      class_has(writer_attribute(w, node, HTML_ATTRIBUTE_ROLE), "doc-endnote");
@@ -308,7 +310,7 @@ void writer_find_notes(struct writer *w)
     size_t n_short = 0;
     for (size_t i = 0; i < f.n_links; i++)
         n_short += f.links[i].is_short;
-    if (n_short > 1) {
+    if (n_short) {
         find_places(&f);
         for (size_t i = 0; i < f.n_links; i++)
             if (f.links[i].is_short)

@@ -30,14 +30,15 @@ static uint32_t span_of(const struct writer *w, uint32_t node, enum html_attribu
 /* ---- what it is ---- */
 
 struct row_survey {
-    uint32_t cells, headers, bold, width;
+    uint32_t cells, headers, bold, text;
     bool in_head;
 };
 
 static void end_row(struct survey *s, const struct row_survey *row)
 {
-    if (!row->cells)
+    if (!row->cells || !row->text)
         return;
+    s->headers += row->headers;
     if (!s->rows) {
         s->first_is_header = row->in_head || row->headers == row->cells;
         s->first_is_bold = row->bold == row->cells;
@@ -52,6 +53,16 @@ static bool has_digit(struct str text)
         if (ascii_is_digit(text.data[i]))
             return true;
     return false;
+}
+
+/* Whether a cell's text begins in bold. */
+static bool is_bold(const struct writer *w, uint32_t cell)
+{
+    uint32_t i = cell + 1;
+    while (i < w->nodes[cell].end && (w->nodes[i].element == HTML_P || w->nodes[i].element == HTML_SPAN ||
+                                      w->nodes[i].element == HTML_DIV || w->nodes[i].element == HTML_FONT))
+        i++;
+    return i < w->nodes[cell].end && (w->nodes[i].element == HTML_B || w->nodes[i].element == HTML_STRONG);
 }
 
 /* Looks at everything but what is in tables inside, so that all surveys of a page together are linear. Columns are
@@ -83,6 +94,7 @@ static struct survey survey_table(const struct writer *w, uint32_t node)
             uint32_t len = (uint32_t)str_trim(n->text).len;
             s.text += len;
             cell_text += len;
+            row.text += len;
             s.digits += len && has_digit(n->text);
         } else if (n->element == HTML_THEAD) {
             head_end = n->end;
@@ -93,10 +105,9 @@ static struct survey survey_table(const struct writer *w, uint32_t node)
             s.cells++;
             row.cells++;
             row.headers += n->element == HTML_TH;
-            s.headers += n->element == HTML_TH;
             cell_end = n->end;
             cell_text = 0;
-            bold_cell = i + 1 < n->end && (w->nodes[i + 1].element == HTML_B || w->nodes[i + 1].element == HTML_STRONG);
+            bold_cell = is_bold(w, i);
         } else if (n->element == HTML_CAPTION) {
             s.caption = true;
         } else if (n->element == HTML_PRE) {
