@@ -16,13 +16,14 @@
 /* A vocabulary that is made by chance, and its encoding by the plainest way there is. */
 
 #define MAX_TOKENS 600
+#define MAX_TOKEN  128
 #define MAX_TEXT   2000
 
 struct world {
     uint64_t random;
     struct spec_token tokens[MAX_TOKENS];
     struct spec_merge merges[4 * MAX_TOKENS];
-    char texts[MAX_TOKENS][64];
+    char texts[MAX_TOKENS][MAX_TOKEN + 1];
     struct model_spec model;
     struct made_image image;
     struct bpe *bpe;
@@ -45,7 +46,7 @@ static int64_t find(const struct model_spec *model, const char *text, size_t len
 static void add_token(struct world *w, const char *text, size_t len, uint32_t id)
 {
     size_t n = w->model.n_tokens++;
-    assert_true(n < MAX_TOKENS && len < 64);
+    assert_true(n < MAX_TOKENS && len <= MAX_TOKEN);
     memcpy(w->texts[n], text, len);
     w->tokens[n] = (struct spec_token){.text = str_make(w->texts[n], len), .id = id};
 }
@@ -313,6 +314,34 @@ static void bpe__equals_the_plain_way(void **state)
     free(w);
 }
 
+/* Runs whose tokens are as long as the parts in which a long text is read, and come out in another way where it is cut.
+ */
+static void bpe__reads_long_texts_in_parts(void **state)
+{
+    (void)state;
+    struct world *w = mem_zalloc(sizeof *w);
+    char run[MAX_TOKEN], text[600];
+    memset(run, 'a', sizeof run);
+    w->random = 3;
+    w->model = (struct model_spec){.kind = MODEL_BPE, .byte_level = true, .merge_by_rank = true, .unknown = -1};
+    w->model.tokens = w->tokens;
+    const char *const others[] = {"b", "ba", "bb", "bba"};
+    for (size_t length = 1; length <= sizeof run; length *= 2)
+        add_token(w, run, length, (uint32_t)w->model.n_tokens);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        add_token(w, others[i], strlen(others[i]), (uint32_t)w->model.n_tokens);
+    make(w);
+    for (size_t round = 0; round < 30; round++) {
+        struct split_piece piece = {0, 100 + chance(w, sizeof text - 100)};
+        memset(text, 'a', sizeof text);
+        for (size_t at = chance(w, 80); at < piece.to; at += 1 + chance(w, round % 2 ? 8 : 400))
+            text[at] = 'b';
+        check(w, text, &piece, 1);
+    }
+    unmake(w);
+    free(w);
+}
+
 /* Every byte, and many tokens of three that differ like numbers one behind the other. */
 static void bpe__takes_regular_tokens(void **state)
 {
@@ -354,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bpe__equals_the_plain_way),
+        cmocka_unit_test(bpe__reads_long_texts_in_parts),
         cmocka_unit_test(bpe__takes_regular_tokens),
     };
     return cmocka_run_group_tests_name("bpe", tests, NULL, NULL);
