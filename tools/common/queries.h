@@ -6,29 +6,43 @@
 #ifndef FATHOM_TOOLS_COMMON_QUERIES_H
 #define FATHOM_TOOLS_COMMON_QUERIES_H
 
-#include "core/json.h"
 #include "tools/common/chain.h"
 
-struct queries {
-    /* To be set before queries_start. */
+/* One of them: the first member of the tool's own. */
+struct query {
+    struct queries *queries;
+    char *text; /* one line */
+    char *what; /* for notices: "search for", and the text in quotes */
+    struct chain chain;
+};
+
+struct queries_options {
     struct tool_run *run;
-    size_t count;
-    struct chain *(*chain_of)(void *user, size_t index);
+    size_t query_size; /* of the tool's struct that begins with a struct query */
+    size_t max_bytes;  /* of one text; longer ones are cut */
+    const char *what;  /* "search for" */
+    struct chain_backend *const *backends;
+    size_t n_backends;
+    unsigned tries;
+    void (*settled)(void *query);                /* a chain has settled; may be NULL */
     void (*render)(void *user, struct buf *out); /* the observation, once all have settled */
     void *user;                                  /* lives as long as the call's state */
+};
 
-    size_t n_settled;
+struct queries {
+    struct queries_options options;
+    size_t count, n_settled;
+    void *items;       /* zeroed but for their struct query */
     int64_t margin_ms; /* before the deadline the call ends by itself, so that answers that are there are not lost */
 };
 
-/* The distinct texts of a list, each as one line of at most `max_bytes`; blank ones are left out. A fresh array of
- * *count fresh strings. */
-char **queries_take(const json_t *list, size_t max_bytes, size_t *count);
+/* Takes the distinct texts of the call's "query" from its arguments; blank ones are left out. `queries` stays where it
+ * is until queries_finish. */
+void queries_init(struct queries *queries, const struct queries_options *options);
+void queries_finish(struct queries *queries);
 
-/* Starts every chain, and the clock. Without a query the call fails in words, in a later turn. */
+/* Starts every chain, and the clock; the last one that settles renders and ends the call. Without a query the call
+ * fails in words, in a later turn. */
 void queries_start(struct queries *queries);
-
-/* A chain has settled: to be called once for each. The last one renders and ends the call. */
-void queries_settled(struct queries *queries);
 
 #endif

@@ -25,12 +25,12 @@ static void take_answer(struct scholar_query *query, const struct http_response 
                         const struct service *service)
 {
     json_t *root;
-    if (!web_answer_json(&query->chain, response, &service->web, key_of(query, service->id), &root))
+    if (!web_answer_json(&query->base.chain, response, &service->web, key_of(query, service->id), &root))
         return;
     papers_reset(&query->papers);
     service->read(&query->papers, root);
     json_decref(root);
-    chain_answered(&query->chain, query->papers.count);
+    chain_answered(&query->base.chain, query->papers.count);
 }
 
 /* A parameter without a value is left out. */
@@ -72,7 +72,7 @@ static const char *count_of(struct count *count, const struct scholar_query *que
  * quote without its fellow goes too, as it makes no phrase. */
 static char *make_plain(const struct scholar_query *query, const char *marks)
 {
-    char *text = mem_strdup(query->text), *last = NULL;
+    char *text = mem_strdup(query->base.text), *last = NULL;
     bool open = false;
     for (char *c = text; *c; c++) {
         if (strchr(marks, *c))
@@ -117,7 +117,7 @@ static void ask_serper(void *user)
 {
     struct scholar_query *query = user;
     json_t *ask = json_object();
-    json_put_str(ask, "q", str_of(query->text));
+    json_put_str(ask, "q", str_of(query->base.text));
     if (query->call->tool->n_results != SCHOLAR_DEFAULT_RESULTS)
         json_put(ask, "num", json_integer((json_int_t)query->call->tool->n_results));
     char *body = json_to_text(ask);
@@ -238,7 +238,7 @@ static void ask_crossref(void *user)
     struct scholar_query *query = user;
     struct count count;
     const struct parameter parameters[] = {
-        {"query", query->text},
+        {"query", query->base.text},
         {"rows", count_of(&count, query)},
         {"select", "DOI,URL,title,author,editor,container-title,publisher,issued,is-referenced-by-count,abstract,link"},
         {"mailto", query->call->tool->mailto},
@@ -272,18 +272,18 @@ static void on_arxiv(void *user, struct http_response *response)
     struct scholar_query *query = user;
     struct error error;
     struct str body;
-    if (!web_answer_text(&query->chain, response, &arxiv, NULL, &body))
+    if (!web_answer_text(&query->base.chain, response, &arxiv, NULL, &body))
         return;
     papers_reset(&query->papers);
     enum status status = papers_read_arxiv(&query->papers, body, &error);
     if (status == STATUS_OK)
-        chain_answered(&query->chain, query->papers.count);
+        chain_answered(&query->base.chain, query->papers.count);
     else if (status == STATUS_UNSUPPORTED)
-        web_answer_fault(&query->chain, response, &arxiv, NULL, WEB_REJECTED, str_of(error.message));
+        web_answer_fault(&query->base.chain, response, &arxiv, NULL, WEB_REJECTED, str_of(error.message));
     else if (str_starts_with_nocase(str_trim(body), STR("Rate exceeded"))) /* also with 200 */
-        web_answer_fault(&query->chain, response, &arxiv, NULL, WEB_BUSY, STR(""));
+        web_answer_fault(&query->base.chain, response, &arxiv, NULL, WEB_BUSY, STR(""));
     else
-        fail_unreadable(&query->chain, error.message);
+        fail_unreadable(&query->base.chain, error.message);
 }
 
 static void add_term(struct buf *out, struct str term, bool phrase)
@@ -333,9 +333,9 @@ static void ask_arxiv(void *user)
     struct count count;
     struct buf terms;
     buf_init(&terms, BUF_UNBOUNDED);
-    scholar_arxiv_terms(&terms, str_of(query->text));
+    scholar_arxiv_terms(&terms, str_of(query->base.text));
     const struct parameter parameters[] = {
-        {"search_query", terms.len > 0 ? terms.data : query->text},
+        {"search_query", terms.len > 0 ? terms.data : query->base.text},
         {"start", "0"},
         {"max_results", count_of(&count, query)},
         {"sortBy", "relevance"},

@@ -27,19 +27,16 @@ struct scholar_tool {
 };
 
 struct scholar_query {
+    struct query base; /* first */
     struct scholar_call *call;
-    char *text;
-    char *what; /* for notices */
-    struct chain chain;
     struct papers papers;
 };
 
 struct scholar_call {
     struct scholar_tool *tool;
     struct tool_run *run;
-    struct scholar_query *queries;
-    size_t n_queries;
     struct queries asked;
+    struct scholar_query *queries; /* its items */
 };
 
 /* ---- ask.c ---- */

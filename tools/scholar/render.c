@@ -16,7 +16,7 @@ static void render(const struct profile *profile, enum prompt_id id, const struc
 static bool shown_before(const struct scholar_query *query, const char *key)
 {
     for (const struct scholar_query *earlier = query->call->queries; earlier != query; earlier++) {
-        for (size_t i = 0; i < earlier->papers.count && earlier->chain.state == CHAIN_FOUND; i++) {
+        for (size_t i = 0; i < earlier->papers.count && earlier->base.chain.state == CHAIN_FOUND; i++) {
             if (str_equal(str_of(earlier->papers.items[i].key), str_of(key)))
                 return true;
         }
@@ -69,11 +69,11 @@ static void render_block(struct scholar_query *query, struct buf *out)
         report_source(query, &query->papers.items[i]);
     }
     if (profile->observations == OBSERVATION_GENERIC)
-        chain_tell(&query->chain, &notice);
+        chain_tell(&query->base.chain, &notice);
     char count[24];
     snprintf(count, sizeof count, "%zu", query->papers.count);
     const struct prompt_value values[] = {
-        {.name = "query", .text = str_of(query->text)},
+        {.name = "query", .text = str_of(query->base.text)},
         {.name = "count", .text = str_of(count)},
         {.name = "results", .text = buf_str(&results)},
         {.name = "notice", .text = buf_str(&notice)},
@@ -87,10 +87,10 @@ static void render_query(struct scholar_query *query, struct buf *out)
 {
     const struct profile *profile = tool_profile(query->call->run);
     const struct prompt_value values[] = {
-        {.name = "query", .text = str_of(query->text)},
-        {.name = "problem", .text = str_of(query->chain.failure.model)},
+        {.name = "query", .text = str_of(query->base.text)},
+        {.name = "problem", .text = str_of(query->base.chain.failure.model)},
     };
-    switch (query->chain.state) {
+    switch (query->base.chain.state) {
     case CHAIN_FOUND:
         render_block(query, out);
         break;
@@ -106,7 +106,7 @@ static void render_query(struct scholar_query *query, struct buf *out)
 
 void scholar_render(struct scholar_call *call, struct buf *out)
 {
-    for (size_t i = 0; i < call->n_queries; i++) {
+    for (size_t i = 0; i < call->asked.count; i++) {
         if (i > 0)
             buf_add_text(out, tool_profile(call->run)->search_separator);
         render_query(&call->queries[i], out);

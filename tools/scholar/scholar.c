@@ -30,45 +30,13 @@ const char *scholar_backend_name(enum scholar_backend backend)
 
 /* ---- a call ---- */
 
-static void on_settled(void *user)
-{
-    struct scholar_query *query = user;
-    queries_settled(&query->call->asked);
-}
-
 static void free_call(void *state)
 {
     struct scholar_call *call = state;
-    for (size_t i = 0; i < call->n_queries; i++) {
-        struct scholar_query *query = &call->queries[i];
-        chain_finish(&query->chain);
-        papers_finish(&query->papers);
-        free(query->text);
-        free(query->what);
-    }
-    free(call->queries);
+    for (size_t i = 0; i < call->asked.count; i++)
+        papers_finish(&call->queries[i].papers);
+    queries_finish(&call->asked);
     free(call);
-}
-
-/* Takes over `text`. */
-static void add_query(struct scholar_call *call, char *text)
-{
-    struct scholar_tool *tool = call->tool;
-    struct scholar_query *query = &call->queries[call->n_queries++];
-    query->call = call;
-    query->text = text;
-    query->what = mem_printf("papers for \"%s\"", text);
-    papers_init(&query->papers, tool->n_results);
-    const struct chain_options options = {
-        .run = call->run,
-        .what = query->what,
-        .backends = tool->order,
-        .n_backends = tool->n_order,
-        .tries = tool->tries,
-        .settled = on_settled,
-        .user = query,
-    };
-    chain_init(&query->chain, &options);
 }
 
 static void render(void *user, struct buf *out)
@@ -76,24 +44,30 @@ static void render(void *user, struct buf *out)
     scholar_render(user, out);
 }
 
-static struct chain *chain_of(void *user, size_t index)
-{
-    return &((struct scholar_call *)user)->queries[index].chain;
-}
-
 static void scholar_start(struct tool *self, struct tool_run *run)
 {
+    struct scholar_tool *tool = (struct scholar_tool *)self;
     struct scholar_call *call = mem_zalloc(sizeof *call);
-    size_t count;
-    char **texts = queries_take(json_object_get(tool_arguments(run), "query"), MAX_QUERY_BYTES, &count);
-    call->tool = (struct scholar_tool *)self;
+    const struct queries_options options = {
+        .run = run,
+        .query_size = sizeof *call->queries,
+        .max_bytes = MAX_QUERY_BYTES,
+        .what = "papers for",
+        .backends = tool->order,
+        .n_backends = tool->n_order,
+        .tries = tool->tries,
+        .render = render,
+        .user = call,
+    };
+    call->tool = tool;
     call->run = run;
-    call->queries = mem_calloc(count, sizeof *call->queries);
-    for (size_t i = 0; i < count; i++)
-        add_query(call, texts[i]);
-    free(texts);
+    queries_init(&call->asked, &options);
+    call->queries = call->asked.items;
+    for (size_t i = 0; i < call->asked.count; i++) {
+        call->queries[i].call = call;
+        papers_init(&call->queries[i].papers, tool->n_results);
+    }
     tool_set_state(run, call, free_call);
-    call->asked = (struct queries){.run = run, .count = count, .chain_of = chain_of, .render = render, .user = call};
     queries_start(&call->asked);
 }
 

@@ -98,7 +98,7 @@ static void on_response(void *user, struct http_response *response)
         search_brave_ask(query);
         return;
     }
-    if (!web_answer_json(&query->chain, response, &service, query->call->tool->key[SEARCH_BRAVE], &root))
+    if (!web_answer_json(&query->base.chain, response, &service, query->call->tool->key[SEARCH_BRAVE], &root))
         return;
     json_array_foreach (json_object_get(json_object_get(root, "web"), "results"), index, result)
         add_result(query, result);
@@ -114,7 +114,7 @@ static void on_response(void *user, struct http_response *response)
 static void make_url(struct buf *url, const struct search_query *query)
 {
     const struct search_tool *tool = query->call->tool;
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     char count[24];
     snprintf(count, sizeof count, "%zu", tool->n_results < MAX_COUNT ? tool->n_results : (size_t)MAX_COUNT);
     buf_add_text(url, tool->url[SEARCH_BRAVE]);

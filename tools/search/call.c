@@ -7,19 +7,17 @@
 
 #define MAX_QUERY_BYTES 2000
 
-static void on_settled(void *user)
+static void tell_backend(void *user)
 {
     struct search_query *query = user;
-    struct search_call *call = query->call;
-    if (call->tool->tell_backend && query->chain.state == CHAIN_FOUND)
-        tool_report_notice(call->run, "%s: %zu result%s from %s", query->what, query->results.count,
-                           query->results.count == 1 ? "" : "s", chain_backend(&query->chain)->name);
-    queries_settled(&call->asked);
+    if (query->base.chain.state == CHAIN_FOUND)
+        tool_report_notice(query->call->run, "%s: %zu result%s from %s", query->base.what, query->results.count,
+                           query->results.count == 1 ? "" : "s", chain_backend(&query->base.chain)->name);
 }
 
 void search_answered(struct search_query *query)
 {
-    chain_answered(&query->chain, query->results.count);
+    chain_answered(&query->base.chain, query->results.count);
 }
 
 void search_results_init(const struct search_query *query, struct web_results *results)
@@ -31,39 +29,14 @@ void search_results_init(const struct search_query *query, struct web_results *r
 static void free_call(void *state)
 {
     struct search_call *call = state;
-    for (size_t i = 0; i < call->n_queries; i++) {
+    for (size_t i = 0; i < call->asked.count; i++) {
         struct search_query *query = &call->queries[i];
-        free(query->text);
-        free(query->what);
-        chain_finish(&query->chain);
         web_results_finish(&query->results);
         web_results_finish(&query->found);
         buf_finish(&query->notice);
     }
-    free(call->queries);
+    queries_finish(&call->asked);
     free(call);
-}
-
-/* Takes over `text`. */
-static void add_query(struct search_call *call, char *text)
-{
-    struct search_tool *tool = call->tool;
-    struct search_query *query = &call->queries[call->n_queries++];
-    query->call = call;
-    query->text = text;
-    query->what = mem_printf("search for \"%s\"", text);
-    search_results_init(query, &query->results);
-    buf_init(&query->notice, BUF_UNBOUNDED);
-    const struct chain_options options = {
-        .run = call->run,
-        .what = query->what,
-        .backends = tool->order,
-        .n_backends = tool->n_backends,
-        .tries = tool->tries,
-        .settled = on_settled,
-        .user = query,
-    };
-    chain_init(&query->chain, &options);
 }
 
 static void render(void *user, struct buf *out)
@@ -71,23 +44,32 @@ static void render(void *user, struct buf *out)
     search_render(user, out);
 }
 
-static struct chain *chain_of(void *user, size_t index)
-{
-    return &((struct search_call *)user)->queries[index].chain;
-}
-
 void search_start(struct tool *self, struct tool_run *run)
 {
+    struct search_tool *tool = (struct search_tool *)self;
     struct search_call *call = mem_zalloc(sizeof *call);
-    size_t count;
-    char **texts = queries_take(json_object_get(tool_arguments(run), "query"), MAX_QUERY_BYTES, &count);
-    call->tool = (struct search_tool *)self;
+    const struct queries_options options = {
+        .run = run,
+        .query_size = sizeof *call->queries,
+        .max_bytes = MAX_QUERY_BYTES,
+        .what = "search for",
+        .backends = tool->order,
+        .n_backends = tool->n_backends,
+        .tries = tool->tries,
+        .settled = tool->tell_backend ? tell_backend : NULL,
+        .render = render,
+        .user = call,
+    };
+    call->tool = tool;
     call->run = run;
-    call->queries = mem_calloc(count, sizeof *call->queries);
-    for (size_t i = 0; i < count; i++)
-        add_query(call, texts[i]);
-    free(texts);
+    queries_init(&call->asked, &options);
+    call->queries = call->asked.items;
+    for (size_t i = 0; i < call->asked.count; i++) {
+        struct search_query *query = &call->queries[i];
+        query->call = call;
+        search_results_init(query, &query->results);
+        buf_init(&query->notice, BUF_UNBOUNDED);
+    }
     tool_set_state(run, call, free_call);
-    call->asked = (struct queries){.run = run, .count = count, .chain_of = chain_of, .render = render, .user = call};
     queries_start(&call->asked);
 }

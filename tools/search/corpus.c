@@ -28,7 +28,8 @@ static void search(void *user)
     query->corpus_status = corpus_pool_take(tool->corpus, &corpus, &query->corpus_error);
     if (query->corpus_status != STATUS_OK)
         return;
-    query->corpus_status = corpus_search(corpus, str_of(query->text), tool->n_results, &found, &query->corpus_error);
+    query->corpus_status =
+        corpus_search(corpus, str_of(query->base.text), tool->n_results, &found, &query->corpus_error);
     if (query->corpus_status == STATUS_OK) {
         take_hits(query, &found);
         corpus_results_finish(&found);
@@ -48,11 +49,12 @@ static void on_searched(void *user)
         search_answered(query);
         return;
     }
-    char text[sizeof query->chain.failure.person];
-    chain_fail(&query->chain, "the local collection of documents could not be read. Go on with what you already know.",
+    char text[sizeof query->base.chain.failure.person];
+    chain_fail(&query->base.chain,
+               "the local collection of documents could not be read. Go on with what you already know.",
                "the corpus could not be searched: %s", error_text(&query->corpus_error, text, sizeof text));
-    query->chain.failure.may_pass = query->corpus_status == STATUS_TIMEOUT;
-    chain_failed(&query->chain);
+    query->base.chain.failure.may_pass = query->corpus_status == STATUS_TIMEOUT;
+    chain_failed(&query->base.chain);
 }
 
 void search_corpus_ask(void *user)

@@ -206,18 +206,18 @@ static void on_response(void *user, struct http_response *response)
 {
     struct search_query *query = user;
     struct str page;
-    if (!web_answer_text(&query->chain, response, &service, NULL, &page))
+    if (!web_answer_text(&query->base.chain, response, &service, NULL, &page))
         return;
     if (read_page(page, &query->results))
         search_answered(query);
     else
-        web_answer_unreadable(&query->chain, &service, true, "a page without a list of results");
+        web_answer_unreadable(&query->base.chain, &service, true, "a page without a list of results");
 }
 
 void search_duckduckgo_ask(void *user)
 {
     struct search_query *query = user;
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     struct buf text, form;
     buf_init(&text, BUF_UNBOUNDED);
     buf_init(&form, BUF_UNBOUNDED);

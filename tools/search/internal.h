@@ -45,10 +45,8 @@ struct search_tool {
 };
 
 struct search_query {
+    struct query base; /* first */
     struct search_call *call;
-    char *text;
-    char *what; /* for notices: "search for …" */
-    struct chain chain;
     struct web_results results; /* of the try under way, at last of the back end that answered */
     bool brave_extras;          /* Brave was asked for further passages */
     struct buf notice;          /* what else that one said; for the model, where its profile has a place for it */
@@ -62,9 +60,8 @@ struct search_query {
 struct search_call {
     struct search_tool *tool;
     struct tool_run *run;
-    struct search_query *queries;
-    size_t n_queries;
     struct queries asked;
+    struct search_query *queries; /* its items */
 };
 
 /* ---- call.c ---- */

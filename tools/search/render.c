@@ -47,7 +47,7 @@ static void make_notice(const struct search_query *query, struct buf *out)
 {
     if (tool_profile(query->call->run)->observations != OBSERVATION_GENERIC)
         return;
-    chain_tell(&query->chain, out);
+    chain_tell(&query->base.chain, out);
     if (out->len > 0 && query->notice.len > 0)
         buf_add_char(out, '\n');
     buf_add(out, buf_str(&query->notice));
@@ -71,7 +71,7 @@ static void render_block(struct search_query *query, struct buf *out)
     char count[24];
     snprintf(count, sizeof count, "%zu", query->results.count);
     const struct prompt_value values[] = {
-        {.name = "query", .text = str_of(query->text)},
+        {.name = "query", .text = str_of(query->base.text)},
         {.name = "count", .text = str_of(count)},
         {.name = "results", .text = buf_str(&results)},
         {.name = "notice", .text = buf_str(&notice)},
@@ -85,12 +85,12 @@ static void render_query(struct search_query *query, struct buf *out)
 {
     const struct profile *profile = tool_profile(query->call->run);
     const struct prompt_value values[] = {
-        {.name = "query", .text = str_of(query->text)},
-        {.name = "problem", .text = str_of(query->chain.failure.model)},
+        {.name = "query", .text = str_of(query->base.text)},
+        {.name = "problem", .text = str_of(query->base.chain.failure.model)},
     };
-    if (query->chain.state == CHAIN_FAILED)
+    if (query->base.chain.state == CHAIN_FAILED)
         render(profile, PROMPT_SEARCH_FAILED, values, 2, out);
-    else if (query->chain.state != CHAIN_FOUND)
+    else if (query->base.chain.state != CHAIN_FOUND)
         render(profile, PROMPT_SEARCH_EMPTY, values, 1, out);
     else
         render_block(query, out);
@@ -98,7 +98,7 @@ static void render_query(struct search_query *query, struct buf *out)
 
 void search_render(struct search_call *call, struct buf *out)
 {
-    for (size_t i = 0; i < call->n_queries; i++) {
+    for (size_t i = 0; i < call->asked.count; i++) {
         if (i > 0)
             buf_add_text(out, tool_profile(call->run)->search_separator);
         render_query(&call->queries[i], out);

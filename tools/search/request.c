@@ -21,11 +21,11 @@ static void on_no_key(void *user)
 {
     struct search_query *query = user;
     struct search_tool *tool = query->call->tool;
-    enum search_backend backend = (enum search_backend)(chain_backend(&query->chain) - tool->backends);
+    enum search_backend backend = (enum search_backend)(chain_backend(&query->base.chain) - tool->backends);
     const struct search_kind *kind = &search_kinds[backend];
     char remedy[128];
     snprintf(remedy, sizeof remedy, "set %s, or choose another back end with --search", kind->key_name);
-    web_answer_no_key(&query->chain, kind->name, remedy);
+    web_answer_no_key(&query->base.chain, kind->name, remedy);
 }
 
 bool search_has_key(struct search_query *query, enum search_backend backend)
@@ -60,7 +60,7 @@ void search_note_answer(struct search_query *query, struct str answer, struct st
 
 struct str search_text(const struct search_query *query, size_t max_characters, size_t max_words)
 {
-    struct str text = str_of(query->text), rest = text;
+    struct str text = str_of(query->base.text), rest = text;
     size_t characters = 0, words = 1, last_blank = 0, at = 0;
     while (rest.len > 0) {
         size_t length;

@@ -35,14 +35,15 @@ static void note_silent_engines(struct search_query *query, const json_t *root)
         line_add(&query->notice, str_of(engine), 40);
     }
     if (noted > 0 && query->results.count == 0)
-        tool_report_notice(query->call->run, "SearXNG found nothing for \"%s\". %s", query->text, query->notice.data);
+        tool_report_notice(query->call->run, "SearXNG found nothing for \"%s\". %s", query->base.text,
+                           query->notice.data);
 }
 
 static void on_response(void *user, struct http_response *response)
 {
     struct search_query *query = user;
     json_t *root;
-    if (!web_answer_json(&query->chain, response, &service, NULL, &root))
+    if (!web_answer_json(&query->base.chain, response, &service, NULL, &root))
         return;
     search_take_list(query, json_object_get(root, "results"), &fields);
     note_silent_engines(query, root);
@@ -54,7 +55,7 @@ static void on_response(void *user, struct http_response *response)
 static void make_url(struct buf *url, const struct search_query *query)
 {
     struct str base = str_of(query->call->tool->url[SEARCH_SEARXNG]);
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     bool has_query = str_find_char(base, '?', 0) != STR_NONE; /* "…/search?language=de" */
     while (!has_query && str_ends_with(base, STR("/")))
         base.len--;
@@ -63,7 +64,7 @@ static void make_url(struct buf *url, const struct search_query *query)
         buf_add_text(url, "/search");
     struct buf text;
     buf_init(&text, BUF_UNBOUNDED);
-    search_add_without_bangs(&text, str_of(query->text));
+    search_add_without_bangs(&text, str_of(query->base.text));
     search_add_parameter(url, "q", buf_str(&text));
     buf_finish(&text);
     search_add_parameter(url, "format", STR("json"));

@@ -27,7 +27,7 @@ static void on_response(void *user, struct http_response *response)
 {
     struct search_query *query = user;
     json_t *root;
-    if (!web_answer_json(&query->chain, response, &service, query->call->tool->key[SEARCH_SERPER], &root))
+    if (!web_answer_json(&query->base.chain, response, &service, query->call->tool->key[SEARCH_SERPER], &root))
         return;
     search_take_list(query, json_object_get(root, "organic"), &fields);
     note_answer(query, root);
@@ -41,9 +41,9 @@ void search_serper_ask(void *user)
     struct search_tool *tool = query->call->tool;
     if (!search_has_key(query, SEARCH_SERPER))
         return;
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     json_t *ask = json_object();
-    json_put_str(ask, "q", str_of(query->text));
+    json_put_str(ask, "q", str_of(query->base.text));
     if (tool->n_results != SEARCH_DEFAULT_RESULTS)
         json_put(ask, "num", json_integer((json_int_t)tool->n_results));
     if (locale) {

@@ -30,7 +30,7 @@ static void on_response(void *user, struct http_response *response)
 {
     struct search_query *query = user;
     json_t *root;
-    if (!web_answer_json(&query->chain, response, &service, query->call->tool->key[SEARCH_TAVILY], &root))
+    if (!web_answer_json(&query->base.chain, response, &service, query->call->tool->key[SEARCH_TAVILY], &root))
         return;
     search_take_list(query, json_object_get(root, "results"), &fields);
     json_decref(root);
@@ -43,7 +43,7 @@ void search_tavily_ask(void *user)
     struct search_tool *tool = query->call->tool;
     if (!search_has_key(query, SEARCH_TAVILY))
         return;
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     size_t count = tool->n_results < MAX_COUNT ? tool->n_results : (size_t)MAX_COUNT;
     json_t *ask = json_object();
     json_put_str(ask, "query", search_text(query, MAX_CHARACTERS, SIZE_MAX));

@@ -91,7 +91,7 @@ static void on_response(void *user, struct http_response *response)
     struct search_query *query = user;
     json_t *root, *hit;
     size_t index;
-    if (!web_answer_json(&query->chain, response, &service, NULL, &root))
+    if (!web_answer_json(&query->base.chain, response, &service, NULL, &root))
         return;
     struct buf pattern;
     buf_init(&pattern, BUF_UNBOUNDED);
@@ -121,7 +121,7 @@ static void add_base(struct buf *url, struct str base, const char *language)
 static void make_url(struct buf *url, const struct search_query *query)
 {
     const struct search_tool *tool = query->call->tool;
-    const struct search_locale *locale = search_locale(str_of(query->text));
+    const struct search_locale *locale = search_locale(str_of(query->base.text));
     char count[24];
     snprintf(count, sizeof count, "%zu", tool->n_results);
     add_base(url, str_of(tool->url[SEARCH_WIKIPEDIA]), locale ? locale->language : "en");
