@@ -208,6 +208,13 @@ static bool play(struct http_stub *stub, struct connection *connection)
     return true;
 }
 
+void http_stub_copy(char *out, size_t size, struct str text)
+{
+    size_t length = text.len < size - 1 ? text.len : size - 1;
+    memcpy(out, text.data ? text.data : "", length);
+    out[length] = '\0';
+}
+
 struct str http_stub_header(const struct http_stub_request *request, const char *name)
 {
     struct str rest = request->head, line;

@@ -44,6 +44,9 @@ int http_stub_requests(struct http_stub *stub);
 /* A header of a request by its name in any case, without blanks around it; empty when absent. */
 struct str http_stub_header(const struct http_stub_request *request, const char *name);
 
+/* Keeps a part of a request, as much as fits with a NUL. */
+void http_stub_copy(char *out, size_t size, struct str text);
+
 /* ---- scripts; bytes are copied ---- */
 
 void http_stub_send(struct http_stub_script *script, struct str bytes);

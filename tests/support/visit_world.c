@@ -62,13 +62,6 @@ static const char scripts[] =
     "<html><head><title>App</title></head><body><noscript>You need to enable JavaScript to run "
     "this app.</noscript><p>You need to enable JavaScript to run this app.</p></body></html>";
 
-static void copy(char *out, size_t size, struct str text)
-{
-    size_t length = text.len < size - 1 ? text.len : size - 1;
-    memcpy(out, text.data ? text.data : "", length);
-    out[length] = '\0';
-}
-
 static bool holds(struct str text, const char *part)
 {
     return str_find(text, str_of(part), 0) != STR_NONE;
@@ -107,8 +100,8 @@ static void reply_jina(const struct http_stub_request *request, struct http_stub
 {
     struct visit_world_log *log = &visit_world_log;
     log->jina++;
-    copy(log->jina_target, sizeof log->jina_target, request->target);
-    copy(log->jina_authorization, sizeof log->jina_authorization, http_stub_header(request, "Authorization"));
+    http_stub_copy(log->jina_target, sizeof log->jina_target, request->target);
+    http_stub_copy(log->jina_authorization, sizeof log->jina_authorization, http_stub_header(request, "Authorization"));
     if (holds(request->target, "refused"))
         http_stub_reply(script, 401, NULL, STR("{\"code\": 401}"));
     else if (holds(request->target, "never"))
@@ -146,13 +139,13 @@ static void reply_archive(struct tool_world *world, struct str target, struct ht
     struct visit_world_log *log = &visit_world_log;
     char body[8192], url[2048];
     log->archive++;
-    copy(log->archive_target, sizeof log->archive_target, target);
+    http_stub_copy(log->archive_target, sizeof log->archive_target, target);
     size_t from = str_find(target, STR("url="), 0), to = str_find(target, STR("&timestamp="), 0);
     if (from == STR_NONE || to == STR_NONE) {
         http_stub_reply(script, 400, NULL, STR("bad request"));
         return;
     }
-    copy(url, sizeof url, str_slice(target, from + 4, to));
+    http_stub_copy(url, sizeof url, str_slice(target, from + 4, to));
     undo_escapes(url);
     if (strstr(url, "never"))
         snprintf(body, sizeof body, "{\"url\": \"%s\", \"archived_snapshots\": {}}", url);
@@ -168,7 +161,7 @@ static void reply_copy(struct str target, struct http_stub_script *script)
 {
     struct visit_world_log *log = &visit_world_log;
     log->copies++;
-    copy(log->copy_target, sizeof log->copy_target, target);
+    http_stub_copy(log->copy_target, sizeof log->copy_target, target);
     if (holds(target, "id_/"))
         http_stub_reply(script, 200, HTML, str_of(page_a));
     else

@@ -34,13 +34,6 @@ static struct {
 } services[SCHOLAR_BACKENDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void copy(char *out, size_t size, struct str text)
-{
-    size_t length = text.len < size - 1 ? text.len : size - 1;
-    memcpy(out, text.data ? text.data : "", length);
-    out[length] = '\0';
-}
-
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -60,9 +53,9 @@ static void handler(void *user, const struct http_stub_request *request, struct 
     }
     pthread_mutex_lock(&lock);
     struct str key = http_stub_header(request, "X-API-KEY");
-    copy(services[id].target, sizeof services[id].target, request->target);
-    copy(services[id].body, sizeof services[id].body, request->body);
-    copy(services[id].key, sizeof services[id].key, key);
+    http_stub_copy(services[id].target, sizeof services[id].target, request->target);
+    http_stub_copy(services[id].body, sizeof services[id].body, request->body);
+    http_stub_copy(services[id].key, sizeof services[id].key, key);
     if (services[id].asked < 16)
         services[id].at_ms[services[id].asked] = now_ms();
     services[id].asked++;

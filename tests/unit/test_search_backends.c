@@ -23,19 +23,12 @@ static struct str answer;
 static atomic_int asked;
 static char seen_target[4096], seen_head[8192], seen_body[8192];
 
-static void copy(char *out, size_t size, struct str text)
-{
-    size_t length = text.len < size - 1 ? text.len : size - 1;
-    memcpy(out, text.data ? text.data : "", length);
-    out[length] = '\0';
-}
-
 static void handler(void *user, const struct http_stub_request *request, struct http_stub_script *script)
 {
     (void)user;
-    copy(seen_target, sizeof seen_target, request->target);
-    copy(seen_head, sizeof seen_head, request->head);
-    copy(seen_body, sizeof seen_body, request->body);
+    http_stub_copy(seen_target, sizeof seen_target, request->target);
+    http_stub_copy(seen_head, sizeof seen_head, request->head);
+    http_stub_copy(seen_body, sizeof seen_body, request->body);
     asked++;
     http_stub_reply(script, answer_code, answer_headers, answer);
 }

@@ -22,19 +22,12 @@ static const char *answer_headers;
 static atomic_int asked;
 static char seen_body[4096], seen_key[64], seen_target[4096];
 
-static void copy(char *out, size_t size, struct str text)
-{
-    size_t length = text.len < size - 1 ? text.len : size - 1;
-    memcpy(out, text.data ? text.data : "", length);
-    out[length] = '\0';
-}
-
 static void handler(void *user, const struct http_stub_request *request, struct http_stub_script *script)
 {
     (void)user;
-    copy(seen_body, sizeof seen_body, request->body);
-    copy(seen_key, sizeof seen_key, http_stub_header(request, "X-API-KEY"));
-    copy(seen_target, sizeof seen_target, request->target);
+    http_stub_copy(seen_body, sizeof seen_body, request->body);
+    http_stub_copy(seen_key, sizeof seen_key, http_stub_header(request, "X-API-KEY"));
+    http_stub_copy(seen_target, sizeof seen_target, request->target);
     asked++;
     if (str_find(request->body, STR("slow"), 0) != STR_NONE)
         http_stub_pause(script, 150);
