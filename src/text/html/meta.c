@@ -95,47 +95,56 @@ void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct 
     buf_finish(&line);
 }
 
-static bool is_beside(const struct meta *meta, const struct html_node *node)
+static bool is_beside(const struct meta *meta, uint32_t index)
 {
     static const char *const words[] = {"comment", "related", "sidebar",  "footer",     "recommend",
                                         "recirc",  "popular", "trending", "newsletter", "cookie",
-                                        "menu",    "widget",  "latest",   "read-next"};
+                                        "menu",    "widget",  "latest",   "read-next",  NULL};
+    const struct html_node *node = &meta->tree->nodes[index];
+    if (index < meta->heading && meta->heading < node->end)
+        return false; /* what the heading is in is the content, whatever its name */
     if ((html_flags(node->element) & (ELEMENT_FURNITURE | ELEMENT_SILENT)))
         return node->element != HTML_HEAD && node->element != HTML_BUTTON;
-    struct str both[] = {html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS),
-                         html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_ID)};
-    for (size_t k = 0; k < 2 && node->element != HTML_BODY && node->element != HTML_HTML; k++)
-        for (size_t i = 0; both[k].len && i < sizeof words / sizeof words[0]; i++)
-            if (str_find_nocase(str_slice(both[k], 0, 300), str_of(words[i]), 0) != STR_NONE)
-                return true;
-    return false;
+    if (node->element == HTML_BODY || node->element == HTML_HTML || node->n_attributes == 0)
+        return false;
+    return meta_mentions(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS), words) ||
+           meta_mentions(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_ID), words);
 }
 
 /* For microdata, which may stand in hidden places and in <noscript>: whether it belongs to a comment or another page.
  */
 static bool is_of_another(const struct meta *meta, uint32_t node)
 {
-    static const char *const words[] = {"comment", "related", "review", "recommend"};
+    static const char *const words[] = {"comment", "related", "review", "recommend", NULL};
+    static const char *const others[] = {"comment", "related", NULL};
     for (unsigned n = 0; node && n < MAX_ASIDE; node = meta->tree->nodes[node].parent, n++) {
         const struct html_node *at = &meta->tree->nodes[node];
         struct str property = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_ITEMPROP);
         struct str class = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_CLASS);
-        if (html_flags(at->element) & ELEMENT_FURNITURE)
+        if ((html_flags(at->element) & ELEMENT_FURNITURE) || meta_mentions(property, words) ||
+            meta_mentions(class, others))
             return true;
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            if (str_find_nocase(str_slice(property, 0, 100), str_of(words[i]), 0) != STR_NONE ||
-                (i < 2 && str_find_nocase(str_slice(class, 0, 300), str_of(words[i]), 0) != STR_NONE))
-                return true;
     }
     return false;
 }
 
 bool meta_is_aside(const struct meta *meta, uint32_t node)
 {
-    for (unsigned n = 0; node && n < MAX_ASIDE; node = meta->tree->nodes[node].parent, n++)
-        if ((meta->marks && (meta->marks[node] & MARK_HIDDEN)) || is_beside(meta, &meta->tree->nodes[node]))
-            return true;
-    return false;
+    uint8_t answer = 1;
+    uint32_t top = node;
+    for (unsigned n = 0; top && n < MAX_ASIDE && answer == 1; top = meta->tree->nodes[top].parent, n++) {
+        bool hidden = meta->marks && (meta->marks[top] & MARK_HIDDEN);
+        if (meta->aside[top])
+            answer = meta->aside[top];
+        else if (hidden || is_beside(meta, top))
+            answer = 2;
+        if (meta->aside[top] || answer == 2)
+            break;
+    }
+    for (; node != top; node = meta->tree->nodes[node].parent)
+        meta->aside[node] = answer;
+    meta->aside[top] = answer;
+    return answer == 2;
 }
 
 /* ---- elements ---- */
@@ -152,6 +161,25 @@ static void read_meta_element(struct meta *meta, const struct html_node *node)
         for (size_t i = 0; key.len && i < sizeof names / sizeof names[0]; i++)
             if (key.len == names[i].name.len && str_equal_ascii_nocase(key, names[i].name))
                 meta_offer(meta, names[i].field, RANK_META + (unsigned)i, content);
+    }
+}
+
+/* Twitter's labelled data: label1 says what data1 is. */
+static void read_labelled(struct meta *meta, const struct html_node *node, bool *is_author)
+{
+    static const char *const labels[] = {"written by",  "author",          "by",        "posted by", "verfasst von",
+                                         "escrito por", "geschrieben von", "écrit par", "scritto da"};
+    struct str name = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_NAME);
+    struct str content = str_trim(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CONTENT));
+    if (!name.len)
+        name = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_PROPERTY);
+    if (str_starts_with_nocase(name, STR("twitter:label"))) {
+        *is_author = false;
+        for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+            *is_author |= str_equal_ascii_nocase(content, str_of(labels[i]));
+    } else if (*is_author && str_starts_with_nocase(name, STR("twitter:data"))) {
+        meta_offer(meta, META_AUTHOR, RANK_MICRODATA - 1, content);
+        *is_author = false;
     }
 }
 
@@ -255,6 +283,7 @@ static void choose_heading(struct meta *meta, const uint32_t *headings, size_t n
         meta->values[META_HEADING] = NULL;
         meta_offer(meta, META_HEADING, RANK_LD, buf_str(&text));
     }
+    memset(meta->aside, 0, meta->tree->count); /* the heading decides some of it anew */
     buf_finish(&text);
 }
 
@@ -263,11 +292,13 @@ static void read_elements(struct meta *meta, struct ld *ld)
     const struct html_tree *tree = meta->tree;
     uint32_t headings[MAX_HEADINGS];
     size_t n_headings = 0, n_metas = 0, n_ones = 0;
+    bool author_is_next = false;
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct html_node *node = &tree->nodes[i];
-        if (node->element == HTML_META && n_metas++ < MAX_METAS)
+        if (node->element == HTML_META && n_metas++ < MAX_METAS) {
             read_meta_element(meta, node);
-        else if (node->element == HTML_LINK)
+            read_labelled(meta, node, &author_is_next);
+        } else if (node->element == HTML_LINK)
             read_link(meta, node);
         else if (node->element == HTML_TITLE)
             read_title_element(meta, i);
@@ -372,6 +403,27 @@ static char *take(struct meta *meta, enum meta_field field)
     return value;
 }
 
+static bool is_article(const struct meta *meta)
+{
+    static const char *const words[] = {"article", "posting", "report", "question", NULL};
+    return meta_mentions(meta_value(meta, META_OG_TYPE), words) || meta_mentions(meta_value(meta, META_TYPES), words);
+}
+
+/* Whether the author is the site itself, or the name that somebody logs in with where articles are written; what a
+ * reader sees is better then. */
+static bool is_weak_author(const struct meta *meta)
+{
+    static const char *const forum[] = {"forum", "question", "qapage", NULL};
+    struct str name = meta_value(meta, META_AUTHOR);
+    bool login = name.len > 0;
+    for (size_t i = 0; i < name.len; i++)
+        login &=
+            name.data[i] != ' ' && !(name.data[i] >= 'A' && name.data[i] <= 'Z') && (unsigned char)name.data[i] < 0x80;
+    if (login && !meta_mentions(meta_value(meta, META_TYPES), forum))
+        return true;
+    return meta_is_site(meta, name);
+}
+
 /* A page is not written after it was changed: then one of both is wrong, and the earlier is what it had first. */
 static void settle_dates(struct meta *meta, struct html_meta *out)
 {
@@ -393,6 +445,7 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
 {
     struct meta meta = {.tree = tree, .marks = marks, .page_url = page_url};
     struct ld ld;
+    meta.aside = mem_calloc(tree->count + 1, 1);
     ld_init(&ld);
     read_elements(&meta, &ld);
     out[0] = (struct html_meta){0};
@@ -400,9 +453,12 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
     meta.values[META_LANGUAGE] = mem_strdup_or_null(out->language);
     meta_read_ld(&meta, &ld);
     read_properties(&meta);
-    if (meta_is_site(&meta, meta_value(&meta, META_AUTHOR)))
+    bool weak = is_weak_author(&meta);
+    if (weak)
         meta.ranks[META_AUTHOR] = RANK_LAST;
     meta_read_byline(&meta);
+    if (weak && meta.ranks[META_AUTHOR] == RANK_LAST && !is_article(&meta))
+        free(take(&meta, META_AUTHOR));
     ld_finish(&ld);
     settle_dates(&meta, out);
     out->site_name = take(&meta, META_SITE);
@@ -418,6 +474,7 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
     const char *og = meta.values[META_OG_TYPE], *types = meta.values[META_TYPES];
     if (og || types)
         out->types = mem_printf("%s%s%s", og ? og : "", og && types ? " " : "", types ? types : "");
+    free(meta.aside);
     for (size_t i = 0; i < META_FIELDS; i++)
         free(meta.values[i]);
 }

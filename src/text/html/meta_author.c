@@ -43,6 +43,11 @@ static bool is_nobody(struct str name)
         if (str_equal_ascii_nocase(name, str_of(nobody[i])))
             return true;
     bool letter = false;
+    size_t dots = 0;
+    for (size_t i = 0; i < name.len; i++)
+        dots += name.data[i] == '.';
+    if (dots > 1 && str_find_char(name, ' ', 0) == STR_NONE) /* a place in somebody's template */
+        return true;
     for (size_t i = 0; i < name.len; i++)
         letter |= ascii_is_alpha(name.data[i]) || (unsigned char)name.data[i] >= 0x80;
     return !letter;
@@ -97,31 +102,63 @@ static struct str name_alone(struct str line)
         if (at != STR_NONE && at > 0)
             end = at;
     }
+    for (size_t i = 0; i < end; i++) {
+        if (ascii_is_digit(line.data[i]) && i && line.data[i - 1] == ' ') { /* of a date */
+            end = i - 1;
+            size_t month = str_rfind_char(str_slice(line, 0, end), ' ');
+            if (month != STR_NONE && meta_is_month(str_slice(line, month + 1, end)))
+                end = month;
+        }
+    }
     return str_trim(str_slice(line, 0, end));
 }
 
-/* Whether a text of a byline looks like names and nothing else. */
+/* Whether a word is one of buttons and menus, or of dates. */
+static bool is_furniture(struct str word)
+{
+    static const char *const words[] = {
+        "more",     "posts",     "account",      "sign",    "free",     "trial",     "started",  "join",
+        "home",     "subscribe", "view",         "read",    "follow",   "share",     "login",    "profiles",
+        "profile",  "reviews",   "comment",      "history", "comments", "all",       "about",    "contact",
+        "search",   "menu",      "subscription", "monday",  "tuesday",  "wednesday", "thursday", "friday",
+        "saturday", "sunday",    "mon",          "tue",     "wed",      "thu",       "fri",      "sat",
+        "sun",      "minutes",   "min",          "ago",     "see",      "your",      "you",      "this",
+        "our",      "the",       "click",        "here",    "photo",    "image",     "updated",  "published"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (str_equal_ascii_nocase(word, str_of(words[i])))
+            return true;
+    return meta_is_month(word) && word.len > 3;
+}
+
+/* Whether a text of a byline looks like names and nothing else: a few words each, none of them a button's. */
 static bool is_name(struct str name)
 {
-    size_t words = 1, digits = 0;
-    for (size_t i = 0; i < name.len; i++) {
-        words += name.data[i] == ' ';
-        digits += ascii_is_digit(name.data[i]);
+    size_t words = 0, all = 0, digits = 0;
+    struct str rest = name, word;
+    while (str_split_next(&rest, ' ', &word)) {
+        bool comma = str_ends_with(word, STR(","));
+        struct str bare = comma ? str_slice(word, 0, word.len - 1) : word;
+        bool team =
+            str_find_nocase(name, STR("team"), 0) != STR_NONE || str_find_nocase(name, STR("staff"), 0) != STR_NONE;
+        if (!bare.len || (is_furniture(bare) && !(team && str_equal_ascii_nocase(bare, STR("the")))))
+            return false;
+        bool joins = str_equal_ascii_nocase(bare, STR("and")) || str_equal(bare, STR("&"));
+        words = joins ? 0 : words + 1;
+        if (words > 5 || ++all > 14)
+            return false;
+        words = comma ? 0 : words;
     }
+    for (size_t i = 0; i < name.len; i++)
+        digits += ascii_is_digit(name.data[i]);
     bool sentence = str_find_char(name, '?', 0) != STR_NONE || str_find_char(name, '!', 0) != STR_NONE ||
-                    str_ends_with(name, STR(":"));
-    return name.len > 1 && name.len <= 80 && words <= 9 && digits <= 4 && !sentence;
+                    str_ends_with(name, STR(":")) || str_starts_with(name, STR("I "));
+    return name.len > 1 && name.len <= 100 && digits <= 6 && !sentence;
 }
 
 static bool attribute_has(const struct meta *meta, uint32_t node, enum html_attribute attribute,
                           const char *const *words)
 {
-    struct str value = html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute);
-    value = str_slice(value, 0, 300);
-    for (; value.len && *words; words++)
-        if (str_find_nocase(value, str_of(*words), 0) != STR_NONE)
-            return true;
-    return false;
+    return meta_mentions(html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute), words);
 }
 
 /* How likely an element holds the author's name: 0 not, else the lower the better. */
@@ -132,21 +169,24 @@ static unsigned byline_rank(const struct meta *meta, uint32_t node)
     static const char *const others[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
                                          "social", "date",  "authority", "time",  "job",       "title-",
                                          "role",   "count", "rank",      "badge", "link-list", NULL};
-    static const char *const addresses[] = {"/author/", "/authors/", "/contributor", "/people/", "/writer", "/profile",
-                                            "/user/",   "/users/",   "/member",      "/staff/",  "/by/",    NULL};
+    static const char *const addresses[] = {"/author/", "/authors/", "/contributor", "/writer", "/by/", NULL};
+    static const char *const people[] = {"/people/", "/profile/", "/user/", "/users/", "/member", "/staff/", NULL};
     const struct html_node *at = &meta->tree->nodes[node];
     if (at->n_attributes == 0)
         return 0;
     struct str rel = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_REL);
-    if (str_find_nocase(rel, STR("author"), 0) != STR_NONE)
+    if (rel.len && str_find_nocase(str_slice(rel, 0, 100), STR("author"), 0) != STR_NONE)
         return 1;
-    if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, others))
-        return 0;
+    unsigned rank = 0;
     if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, addresses))
-        return 2;
-    if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
-        return 3;
-    return attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, members) ? 4 : 0;
+        rank = 2;
+    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
+        rank = 3;
+    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, members))
+        rank = 4;
+    else if (node > meta->heading && at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, people))
+        rank = 6;
+    return rank && attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, others) ? 0 : rank;
 }
 
 /* The names in the links inside an element, where there are any; "" joins none. */
@@ -167,6 +207,20 @@ static void linked_names(const struct meta *meta, uint32_t node, struct buf *lis
     buf_finish(&text);
 }
 
+/* Of an element with lines below each other, the node of the first that is not just "By". */
+static uint32_t first_line(const struct html_tree *tree, uint32_t node)
+{
+    uint32_t first = 0;
+    for (uint32_t i = node + 1; i < tree->nodes[node].end && i < node + 40; i++) {
+        bool text = tree->nodes[i].element == HTML_TEXT;
+        if (text && !first && without_prefix(str_trim(tree->nodes[i].text)).len > 3)
+            first = i;
+        else if (first && (html_flags(tree->nodes[i].element) & ELEMENT_BLOCK))
+            return first;
+    }
+    return node;
+}
+
 static void offer_byline(struct meta *meta, uint32_t node, unsigned rank)
 {
     struct buf text;
@@ -174,14 +228,15 @@ static void offer_byline(struct meta *meta, uint32_t node, unsigned rank)
     if (meta->values[META_AUTHOR] && meta->ranks[META_AUTHOR] <= rank)
         return;
     linked_names(meta, node, &text);
-    if (text.len && !meta_is_aside(meta, node))
+    bool aside = meta_is_aside(meta, meta->tree->nodes[node].parent);
+    if (text.len && !aside)
         meta_offer(meta, META_AUTHOR, rank, buf_str(&text));
     buf_reset(&text);
-    html_tree_text(meta->tree, node, MAX_NAME_BYTES, &text);
+    html_tree_text(meta->tree, first_line(meta->tree, node), MAX_NAME_BYTES, &text);
     struct str name = buf_str(&text);
     if (name.len < MAX_NAME_BYTES - 4) {
         name = name_alone(without_prefix(name));
-        if (is_name(name) && !meta_is_aside(meta, node))
+        if (is_name(name) && !aside)
             meta_offer(meta, META_AUTHOR, rank, name);
     }
     buf_finish(&text);

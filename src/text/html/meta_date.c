@@ -102,6 +102,14 @@ static unsigned month_named(struct str text, const struct token *token)
     return strcmp(word, "sept") == 0 ? 9 : 0;
 }
 
+bool meta_is_month(struct str word)
+{
+    struct token token = {.end = word.len};
+    while (token.end && memchr(".,", word.data[token.end - 1], 2))
+        token.end--;
+    return word.len && month_named(word, &token) > 0;
+}
+
 /* Whether a word may stand between the parts of a date: "of", "de", and what makes a number an ordinal one. */
 static bool is_filler(struct str text, const struct token *token)
 {

@@ -49,6 +49,7 @@ struct meta {
     struct str page_url;
     char *values[META_FIELDS];
     unsigned ranks[META_FIELDS];
+    uint8_t *aside;   /* one per node: 0 not asked yet, 1 no, 2 yes */
     uint32_t heading; /* the node of the main heading, 0 without one */
 };
 
@@ -66,6 +67,9 @@ bool meta_is_aside(const struct meta *meta, uint32_t node);
 /* Appends one line of `value`: references decoded once more, tags left out, blanks collapsed. */
 void meta_clean(struct str value, size_t max_bytes, struct buf *out);
 
+/* Whether one of some words in small letters, ended by NULL, stands in the first 300 bytes of a class or the like. */
+bool meta_mentions(struct str value, const char *const *words);
+
 /* How much two texts have in common, 0 to 1: twice the words of both by the words of each. */
 double meta_likeness(struct str a, struct str b);
 
@@ -74,6 +78,9 @@ double meta_likeness(struct str a, struct str b);
 /* Finds a date in a text and writes it as ISO 8601, at most 39 bytes; the first that is complete. `whole` wants nothing
  * else in the text. `day_first` decides 3/4/2020. False when there is none between 1600 and 2199. */
 bool meta_date(struct str text, bool whole, bool day_first, char out[40]);
+
+/* Whether a word is the name of a month, or the beginning of one. */
+bool meta_is_month(struct str word);
 
 /* A date in the path of an address: /2020/03/04/, /2020-03-04-, 20200304. */
 bool meta_date_in_address(struct str address, char out[40]);

@@ -70,6 +70,38 @@ void meta_clean(struct str value, size_t max_bytes, struct buf *out)
     buf_finish(&plain);
 }
 
+/* One of 1,024 for the two bytes that a word begins with. */
+static unsigned beginning(const char *at)
+{
+    return ((unsigned)at[0] & 31) << 5 | ((unsigned)at[1] & 31);
+}
+
+bool meta_mentions(struct str value, const char *const *words)
+{
+    char lower[300 + 32] = "";
+    uint64_t beginnings[16] = {0};
+    size_t length = value.len < 300 ? value.len : 300;
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        lower[i] = (char)(value.data[i] | ((unsigned)(value.data[i] - 'A') < 26U ? 32 : 0));
+    for (const char *const *word = words; *word; word++)
+        beginnings[beginning(*word) / 64] |= (uint64_t)1 << (beginning(*word) % 64);
+    for (size_t i = 0; i < length; i++) {
+        unsigned two = beginning(lower + i);
+        if (!(beginnings[two / 64] >> (two % 64) & 1))
+            continue;
+        for (const char *const *word = words; *word; word++) {
+            size_t k = 0;
+            while ((*word)[k] && (*word)[k] == lower[i + k])
+                k++;
+            if (!(*word)[k])
+                return true;
+        }
+    }
+    return false;
+}
+
 #define MAX_WORDS 64
 
 /* Hashes of the words of a text, in lower case as far as ASCII goes. */
