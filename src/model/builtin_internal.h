@@ -72,11 +72,11 @@ struct queries {
 
 /* Queries for a question, the most telling first: its words of content, its names and quoted strings, the question
  * itself; of a long question its sentences. */
-void queries_make(struct str question, struct queries *out);
+void reader_queries_make(struct str question, struct queries *out);
 
 /* One query more, from what the results so far have in common beside the question; none when there is nothing. */
-void queries_widen(const struct reader *reader, struct queries *out);
-void queries_finish(struct queries *queries);
+void reader_queries_widen(const struct reader *reader, struct queries *out);
+void reader_queries_finish(struct queries *queries);
 
 /* Appends the words of `text` that a search needs, joined by blanks, at most `max_words`. Returns how many. */
 size_t query_content_words(struct str text, size_t max_words, struct buf *out);

@@ -235,7 +235,7 @@ static void add_sentences(struct queries *out, struct str question)
     }
 }
 
-void queries_make(struct str question, struct queries *out)
+void reader_queries_make(struct str question, struct queries *out)
 {
     struct buf names;
     *out = (struct queries){0};
@@ -254,7 +254,7 @@ void queries_make(struct str question, struct queries *out)
     buf_finish(&names);
 }
 
-void queries_finish(struct queries *queries)
+void reader_queries_finish(struct queries *queries)
 {
     for (size_t i = 0; i < queries->count; i++)
         free(queries->items[i]);
@@ -377,7 +377,7 @@ double query_coverage(struct str question, struct str text)
     return n_asked ? (double)hits / (double)n_asked : 0;
 }
 
-void queries_widen(const struct reader *reader, struct queries *out)
+void reader_queries_widen(const struct reader *reader, struct queries *out)
 {
     *out = (struct queries){0};
     struct buf snippets, query;

@@ -340,7 +340,7 @@ static void write_answer(const struct reader *reader, const struct findings *fin
 static bool try_first_search(struct reader *reader, struct buf *out)
 {
     struct queries queries;
-    queries_make(reader->question, &queries);
+    reader_queries_make(reader->question, &queries);
     bool possible = queries.count > 0;
     if (possible)
         write_search(
@@ -349,14 +349,14 @@ static bool try_first_search(struct reader *reader, struct buf *out)
             "search with the question's words of content, its names, and the question itself; then the best pages are "
             "read, and what they say is answered with.",
             out);
-    queries_finish(&queries);
+    reader_queries_finish(&queries);
     return possible;
 }
 
 static bool try_wider_search(struct reader *reader, struct buf *out)
 {
     struct queries queries;
-    queries_widen(reader, &queries);
+    reader_queries_widen(reader, &queries);
     bool possible = queries.count > 0;
     if (possible)
         write_search(
@@ -364,7 +364,7 @@ static bool try_wider_search(struct reader *reader, struct buf *out)
             "What was found so far has too few of the question's words. One more search, with its names and with words "
             "that the results have in common.",
             out);
-    queries_finish(&queries);
+    reader_queries_finish(&queries);
     return possible;
 }
 
