@@ -11,6 +11,13 @@
  *         fputs(fathom_error(fathom), stderr);
  *     fathom_destroy(fathom);
  *
+ * Pages are read without a context:
+ *
+ *     char *markdown = fathom_extract(html, length, "https://example.org/tides", NULL, 0);
+ *     if (markdown != NULL)
+ *         puts(markdown);
+ *     fathom_free(markdown);
+ *
  * A context is used by one thread at a time, except fathom_cancel; any number of contexts may be in use at once. All
  * text is UTF-8. What functions return belongs to the context unless said otherwise. From the first fathom_ask on the
  * process ignores SIGPIPE. Running out of memory ends the process.
@@ -99,7 +106,24 @@ FATHOM_EXPORT const char *fathom_error(const struct fathom *fathom);
  * allowed. The caller frees the text with fathom_free. NULL when the completion is larger than a run would take. */
 FATHOM_EXPORT char *fathom_parse(const char *completion, size_t length);
 
-/* Frees what fathom_parse returned. NULL is allowed. */
+/* How fathom_extract reads a page; to be joined with |. */
+enum fathom_extract_flag {
+    FATHOM_EXTRACT_TEXT = 1,     /* plain text in place of Markdown */
+    FATHOM_EXTRACT_JSON = 2,     /* the object that `fathom extract --format json` prints, without "input" */
+    FATHOM_EXTRACT_COMMENTS = 4, /* what readers wrote below it, too */
+    FATHOM_EXTRACT_WHOLE = 8,    /* all that is to be seen, not the main part alone */
+    FATHOM_EXTRACT_NO_LINKS = 16 /* the text of links without their addresses */
+};
+
+/* The main text of a web page of `length` bytes in any character set, as Markdown unless the flags say otherwise; ""
+ * where it has none. `url` (its address, against which links are resolved) and `content_type` (the value of that HTTP
+ * header, whose charset counts) may be NULL. Needs no context and reads no file and no network; any thread, time linear
+ * in the length. The caller frees the text with fathom_free. NULL when the page has more than 32 MB, is no text at all
+ * (a PDF, a picture), or the flags are unknown. */
+FATHOM_EXPORT char *fathom_extract(const char *page, size_t length, const char *url, const char *content_type,
+                                   unsigned flags);
+
+/* Frees what fathom_parse and fathom_extract returned. NULL is allowed. */
 FATHOM_EXPORT void fathom_free(void *text);
 
 #ifdef __cplusplus

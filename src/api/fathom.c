@@ -11,6 +11,7 @@
 
 #include "agent/result.h"
 #include "api/config.h"
+#include "api/extract.h"
 #include "api/setup.h"
 #include "core/mem.h"
 #include "core/utf8.h"
@@ -364,6 +365,33 @@ char *fathom_parse(const char *completion, size_t length)
     char *text = json_to_text(object);
     json_decref(object);
     return text;
+}
+
+/* ---- a page ---- */
+
+char *fathom_extract(const char *page, size_t length, const char *url, const char *content_type, unsigned flags)
+{
+    const unsigned known = FATHOM_EXTRACT_TEXT | FATHOM_EXTRACT_JSON | FATHOM_EXTRACT_COMMENTS | FATHOM_EXTRACT_WHOLE |
+                           FATHOM_EXTRACT_NO_LINKS;
+    const unsigned forms = flags & (FATHOM_EXTRACT_TEXT | FATHOM_EXTRACT_JSON);
+    const struct extract_options options = {
+        .content_type = content_type != NULL ? str_of(content_type) : STR(""),
+        .url = url != NULL ? str_of(url) : STR(""),
+        .format = forms == FATHOM_EXTRACT_JSON   ? EXTRACT_JSON
+                  : forms == FATHOM_EXTRACT_TEXT ? EXTRACT_TEXT
+                                                 : EXTRACT_MARKDOWN,
+        .comments = (flags & FATHOM_EXTRACT_COMMENTS) != 0,
+        .whole_page = (flags & FATHOM_EXTRACT_WHOLE) != 0,
+        .drop_links = (flags & FATHOM_EXTRACT_NO_LINKS) != 0,
+    };
+    struct buf out;
+    if ((flags & ~known) != 0 || forms == (FATHOM_EXTRACT_TEXT | FATHOM_EXTRACT_JSON))
+        return NULL;
+    buf_init(&out, BUF_UNBOUNDED);
+    if (extract_page(str_make(page, length), &options, &out, NULL, NULL) == STATUS_OK)
+        return buf_take(&out);
+    buf_finish(&out);
+    return NULL;
 }
 
 void fathom_free(void *text)

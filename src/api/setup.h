@@ -20,6 +20,7 @@
 #include "core/str.h"
 #include "net/guard.h"
 #include "protocol/generation.h"
+#include "tools/visit/visit.h"
 
 struct engine;
 struct http_client;
@@ -51,6 +52,8 @@ struct setup_options {
     size_t n_tools;
     const char *const *files; /* with n_files > 0: parse_file reads these instead of the configured files and folders */
     size_t n_files;
+    visit_take_fn take_page; /* pages that visit reads go there in place of being summed up; NULL: none does */
+    void *take_user;
     bool no_probe;   /* never look for servers on this machine */
     bool any_corpus; /* go on with a corpus that cannot be opened: its user says so itself */
 

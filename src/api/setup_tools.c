@@ -217,6 +217,8 @@ static enum status create_visit(struct setup *setup, struct str signature, struc
         .guard = &setup->guard,
         .corpus_path = config_text(config, OPTION_CORPUS),
         .signature = signature,
+        .take = setup->private->options.take_page,
+        .take_user = setup->private->options.take_user,
     };
     enum status status = set_fallbacks(setup, &options, error);
     if (status != STATUS_OK)

@@ -22,6 +22,7 @@ struct call {
     struct str code, question;
     struct tool_run *run; /* NULL before the start and after the release */
     bool released, succeeded;
+    bool silent; /* nothing is printed */
 };
 
 static void on_say(void *user, const char *sentence)
@@ -78,6 +79,8 @@ static void on_done(void *user, const struct tool_call_outcome *outcome)
 {
     struct call *call = user;
     call->succeeded = outcome->status == OUTCOME_OK;
+    if (call->silent)
+        return;
     if (call->cli->json) {
         print_structured(call, outcome);
     } else {
@@ -207,6 +210,20 @@ int one_call_files(struct cli *cli, json_t *arguments, const char *const *files,
         if (config_is_set(cli->config, media[i]))
             options.parts |= SETUP_MODEL;
     }
+    return run_call(&call, &options, only_tool);
+}
+
+int one_call_pages(struct cli *cli, json_t *arguments, visit_take_fn take, void *user)
+{
+    struct call call = {.cli = cli, .tool = "visit", .arguments = arguments, .silent = true};
+    const struct setup_options options = {.parts = SETUP_TOOLS,
+                                          .tools = &call.tool,
+                                          .n_tools = 1,
+                                          .take_page = take,
+                                          .take_user = user,
+                                          .no_probe = true,
+                                          .say = cli->verbose > 0 ? on_say : NULL,
+                                          .user = cli};
     return run_call(&call, &options, only_tool);
 }
 

@@ -7,6 +7,7 @@
 #define FATHOM_CLI_ONE_CALL_H
 
 #include "cli/cli.h"
+#include "tools/visit/visit.h"
 
 /* Calls `tool` with `arguments` (the reference is taken) and prints its text, or with --json {"tool", "arguments",
  * "status", "text", "sources", "truncated", "elapsed_ms"}. With `with_model` a model is set up for it. Returns the exit
@@ -19,6 +20,10 @@ int one_call_queries(struct cli *cli, const char *tool);
 /* Calls parse_file with `arguments` (the reference is taken) for these files in place of those of the configuration; a
  * model is set up where one is named for images or sound. */
 int one_call_files(struct cli *cli, json_t *arguments, const char *const *files, size_t n_files, struct str question);
+
+/* Calls visit with `arguments` (the reference is taken) and prints nothing: `take` gets each page. Returns the exit
+ * code: 0 when any page was had. */
+int one_call_pages(struct cli *cli, json_t *arguments, visit_take_fn take, void *user);
 
 /* Calls the tool of the configured run that goes by `name`, own tools and those of MCP servers included, as a model
  * would: `arguments` is JSON as forgivingly read as a model's, and has to fit the tool's schema. */

@@ -33,6 +33,8 @@ static enum status read_html(const struct reading *reading, struct str text, str
         .base_url = source->url,
         .whole_page = source->whole_page,
         .drop_links = source->drop_links,
+        .comments = source->comments,
+        .plain_text = source->plain_text,
         .max_input_bytes = BUF_UNBOUNDED, /* was checked when it was read */
         .max_text_bytes = out->markdown.cap,
         .cancel = source->cancel,
@@ -198,6 +200,7 @@ static enum status load_and_read(struct reading *reading, const struct document 
     struct buf scratch = {0}, text;
     struct str bytes;
     struct document part = *document;
+    struct charset_found charset = {0};
     bool cut = document->from_descriptor && document->size > reading->cap && may_be_cut(kind);
     if (cut)
         part.size = reading->cap;
@@ -208,14 +211,17 @@ static enum status load_and_read(struct reading *reading, const struct document 
             !reader_is_man_name(document->name) && str_find_char(str_slice(bytes, 0, 4096), '<', 0) != STR_NONE;
         if (cut)
             bytes.len -= utf8_incomplete_tail(bytes);
-        status = decode_text(bytes, document->content_type, markup, &text);
+        status = charset_to_utf8(bytes, document->content_type, markup, &text, &charset);
+        drop_controls(&text);
     }
     buf_finish(&scratch);
     if (status == STATUS_OK)
         status = read_text(reading, document, buf_str(&text), out, error);
     buf_finish(&text);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         out->truncated = out->truncated || cut;
+        memcpy(out->charset, charset.name, sizeof out->charset);
+    }
     return status;
 }
 

@@ -66,6 +66,8 @@ struct reader_source {
     const char *man_root;      /* folder that `.so man2/open.2` is relative to; NULL: such includes are left out */
     bool whole_page;           /* HTML: everything, not the main part alone */
     bool drop_links;           /* HTML, office: text of links without addresses */
+    bool comments;             /* HTML: what readers wrote below it, too */
+    bool plain_text;           /* HTML: text without marks in place of Markdown */
     bool confined;             /* the caller is a confined process: every format may be read */
     size_t max_bytes;          /* cap of what is held of one text document, and of the Markdown; 0 means 10 MB */
     size_t max_unpacked;       /* cap of all bytes that archives and office files unpack to; 0 means 1 GB */
@@ -95,7 +97,8 @@ struct reader_text {
     char *canonical_url;
     struct reader_section *sections; /* in the order of their offsets */
     size_t n_sections;
-    int pages;    /* of a PDF, slides of a presentation, sheets of a workbook; 0 elsewhere */
+    int pages;        /* of a PDF, slides of a presentation, sheets of a workbook; 0 elsewhere */
+    char charset[32]; /* that a text document was in, as text/charset.h names it; empty elsewhere */
     char *notice; /* sentences on what was left out or guessed ("Pages 3 to 9 hold no text …"); NULL: nothing to say */
     bool truncated; /* there is more than the caps let through */
 };

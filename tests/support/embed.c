@@ -28,6 +28,11 @@ int main(void)
     if (events > 0 && fathom_result(fathom) != NULL && parsed != NULL && strstr(parsed, "\"42\"") != NULL)
         code = 0;
     fathom_free(parsed);
+    static const char page[] = "<title>Tides</title><h1>Tides</h1><p>The sea rises twice a day.</p>";
+    char *markdown = fathom_extract(page, sizeof page - 1, "https://sea.example/", NULL, 0);
+    if (markdown == NULL || strstr(markdown, "The sea rises twice a day.") == NULL)
+        code = 1;
+    fathom_free(markdown);
     fathom_destroy(fathom);
     return code;
 }

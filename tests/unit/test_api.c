@@ -197,9 +197,59 @@ static void api__parses_completions(void **state)
     fathom_free(NULL);
 }
 
+static void api__extracts_pages(void **state)
+{
+    (void)state;
+    static const char page[] =
+        "<html><head><title>Tides</title></head><body><nav><a href=/>Home</a></nav><main><h1>Tides"
+        "</h1><p>The sea rises twice a day, see <a href=moon>the moon</a> for why it does so.</p>"
+        "</main></body></html>";
+    const size_t length = sizeof page - 1;
+    char *text = fathom_extract(page, length, "https://sea.example/a/", NULL, 0);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "[the moon](https://sea.example/a/moon)"));
+    assert_null(strstr(text, "Home"));
+    fathom_free(text);
+    text = fathom_extract(page, length, "https://sea.example/a/", NULL, FATHOM_EXTRACT_NO_LINKS);
+    assert_non_null(strstr(text, "see the moon for"));
+    fathom_free(text);
+    text = fathom_extract(page, length, NULL, NULL, FATHOM_EXTRACT_WHOLE);
+    assert_non_null(strstr(text, "Home"));
+    fathom_free(text);
+    text = fathom_extract(page, length, NULL, NULL, FATHOM_EXTRACT_JSON);
+    assert_memory_equal(text, "{\"url\":null,\"title\":\"Tides\"", 27);
+    fathom_free(text);
+}
+
+static void api__extracts_by_the_charset_of_the_header(void **state)
+{
+    (void)state;
+    static const char page[] = "<p>\xCC\xF3\xE6 is a word of three letters.</p>";
+    char *text = fathom_extract(page, sizeof page - 1, NULL, "text/html; charset=windows-1251", FATHOM_EXTRACT_TEXT);
+    assert_string_equal(text, "\xD0\x9C\xD1\x83\xD0\xB6 is a word of three letters.\n");
+    fathom_free(text);
+}
+
+static void api__refuses_what_is_no_page(void **state)
+{
+    (void)state;
+    assert_null(fathom_extract("%PDF-1.4\n", 9, NULL, NULL, 0));
+    assert_null(fathom_extract("<p>a", 4, NULL, NULL, 1u << 20));
+    assert_null(fathom_extract("<p>a", 4, NULL, NULL, FATHOM_EXTRACT_TEXT | FATHOM_EXTRACT_JSON));
+    char *text = fathom_extract("", 0, NULL, NULL, 0);
+    assert_string_equal(text, "");
+    fathom_free(text);
+    text = fathom_extract("<p>a\0b\xFF</p>", 12, NULL, NULL, 0);
+    assert_non_null(text);
+    fathom_free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(api__extracts_pages),
+        cmocka_unit_test(api__extracts_by_the_charset_of_the_header),
+        cmocka_unit_test(api__refuses_what_is_no_page),
         cmocka_unit_test(api__has_a_version),
         cmocka_unit_test(api__refuses_wrong_options),
         cmocka_unit_test(api__runs_and_gives_a_result),

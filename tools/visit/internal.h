@@ -41,6 +41,8 @@ struct visit_tool {
     uint64_t chance;
     struct documents *documents;
     struct network *network; /* page cache, politeness and robots.txt: tools/visit/network.h */
+    visit_take_fn take;      /* NULL: pages are summed up */
+    void *take_user;
 };
 
 enum visit_address {
@@ -101,6 +103,7 @@ enum page_state {
 
 struct visit_page {
     struct visit_call *call;
+    size_t index;   /* of its address among those that were given */
     char *url;      /* as the model gave it, made whole: what is shown and reported */
     char *key;      /* tells it from the call's others */
     char *address;  /* the page itself: `url`, or what that only leads to */
@@ -187,6 +190,9 @@ bool visit_page_over(const struct visit_page *page);
 
 /* The page is over, and `problem` says why. */
 void visit_page_give_up(struct visit_page *page);
+
+/* Hands a page over that was read, or could not be, to who takes pages; `take` must be set. */
+void visit_page_hand_over(const struct visit_page *page);
 
 /* ---- wall.c: what sites show to whom they do not let in; pure ---- */
 

@@ -85,7 +85,8 @@ static void work(void *user)
                         reader_needs_confinement(buf_str(&page->body), str_of(parts.path), str_of(page->content_type));
     if (!page->is_document) {
         read_body(page, str_of(parts.path));
-        buf_finish(&page->body);
+        if (!page->call->tool->take) /* who takes pages reads them again, in another way */
+            buf_finish(&page->body);
     }
     url_finish(&parts);
 }

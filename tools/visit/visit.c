@@ -64,8 +64,35 @@ void visit_page_done(struct visit_page *page)
     settle(page, PAGE_DONE);
 }
 
+static struct str str_or_empty(const char *text)
+{
+    return text ? str_of(text) : STR("");
+}
+
+void visit_page_hand_over(const struct visit_page *page)
+{
+    const struct visit_tool *tool = page->call->tool;
+    const struct visit_taken taken = {
+        .index = page->index,
+        .url = str_of(page->url),
+        .problem = page->state == PAGE_FAILED ? page->problem : NULL,
+        .base_url = str_or_empty(page->base_url),
+        .content_type = str_or_empty(page->content_type),
+        .body = page->is_text ? STR("") : buf_str(&page->body),
+        .text = buf_str(&page->text),
+        .title = str_or_empty(page->title),
+        .author = str_or_empty(page->author),
+        .date = str_or_empty(page->date),
+        .truncated = page->truncated,
+    };
+    tool->take(tool->take_user, &taken);
+}
+
 void visit_page_give_up(struct visit_page *page)
 {
+    page->state = PAGE_FAILED;
+    if (page->call->tool->take)
+        visit_page_hand_over(page);
     settle(page, PAGE_FAILED);
 }
 
@@ -110,6 +137,8 @@ static void end_unfinished(struct visit_call *call)
             continue;
         snprintf(page->problem, sizeof page->problem, "there was no time left for it; ask for fewer pages at once.");
         page->state = PAGE_FAILED;
+        if (call->tool->take)
+            visit_page_hand_over(page);
     }
     finish_call(call);
 }
@@ -215,11 +244,12 @@ static char *page_key(const struct visit_page *page)
     return key;
 }
 
-static void take_page(struct visit_call *call, struct str given)
+static void take_page(struct visit_call *call, struct str given, size_t index)
 {
     struct visit_page *page = &call->pages[call->n_pages];
     char *fragment = NULL;
     page->call = call;
+    page->index = index;
     page->url = visit_address_clean(given, &page->kind, &page->assumed_scheme, &fragment);
     if (page->kind == VISIT_WEB)
         find_addresses(page, str_of(fragment));
@@ -261,7 +291,7 @@ static void visit_start(struct tool *self, struct tool_run *run)
     size_t index;
     json_t *item;
     json_array_foreach (list, index, item) {
-        take_page(call, str_make(json_string_value(item), json_string_length(item)));
+        take_page(call, str_make(json_string_value(item), json_string_length(item)), index);
     }
     size_t share = CALL_EVIDENCE_BYTES / (call->n_pages > 0 ? call->n_pages : 1);
     call->evidence_bytes = share < PAGE_EVIDENCE_BYTES ? share : PAGE_EVIDENCE_BYTES;
@@ -344,6 +374,8 @@ static void copy_options(struct visit_tool *tool, const struct visit_options *op
     tool->chance = (uint64_t)(uintptr_t)tool;
     tool->documents = options->documents;
     tool->network = visit_network_create(options);
+    tool->take = options->take;
+    tool->take_user = options->take_user;
 }
 
 enum status visit_tool_create(const struct visit_options *options, struct tool **out, struct error *error)

@@ -45,6 +45,18 @@ enum visit_fallback {
 
 #define VISIT_MAX_FALLBACKS 2
 
+/* A page that a caller reads itself. All is borrowed until the callback returns. */
+struct visit_taken {
+    size_t index;                  /* of its address among the call's; a page named twice comes once, at the first */
+    struct str url;                /* the page's own address, made whole */
+    const char *problem;           /* why it could not be had; NULL: it was, and what follows is set */
+    struct str base_url;           /* where it was found, behind redirects; the original's for an archived page */
+    struct str content_type, body; /* as the server sent them; empty where only `text` is there */
+    struct str text, title, author, date; /* as visit reads it: Markdown; empty where unknown */
+    bool truncated;                       /* there was more than max_bytes */
+};
+typedef void (*visit_take_fn)(void *user, const struct visit_taken *page);
+
 /* Strings are copied. */
 struct visit_options {
     enum visit_summarizer summarizer; /* MODEL falls back to EXTRACTIVE where there is no language model */
@@ -75,6 +87,9 @@ struct visit_options {
     struct documents *documents; /* reads PDF, office files, archives … (tools/common/document.h); borrowed until the
                                     tool goes. NULL: these are refused in words */
     size_t max_document_bytes;   /* of one PDF, office file, archive …; 0: VISIT_DEFAULT_MAX_DOCUMENT_BYTES */
+
+    visit_take_fn take; /* each page goes there in place of being summed up, on the loop's thread; NULL: none does */
+    void *take_user;
 
     int64_t whole_page_tokens; /* pages up to this go to the summary model whole; 0: VISIT_WHOLE_PAGE_TOKENS */
 };

@@ -219,7 +219,12 @@ void visit_page_read(struct visit_page *page)
     bool web = page->kind == VISIT_WEB;
     switch (web ? visit_wall_find(str_of(page->title), buf_str(&page->text)) : VISIT_WALL_NONE) {
     case VISIT_WALL_NONE:
-        visit_sum_up(page);
+        if (page->call->tool->take) {
+            visit_page_hand_over(page);
+            visit_page_done(page);
+        } else {
+            visit_sum_up(page);
+        }
         break;
     case VISIT_WALL_PROOF:
         visit_page_lost(page, VISIT_FAULT_BLOCKED, NULL,
