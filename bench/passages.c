@@ -16,6 +16,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "support/passage_set.h"
+#include "text/rank.h"
 
 #define LIMIT        100
 #define WINDOW_BYTES 1200
@@ -130,9 +131,11 @@ static void measure_question(struct bench *bench, const struct passage_question 
     double begin = now_ms();
     passages_cut(buf_str(&text), 0, &passages);
     double cut = now_ms();
-    size_t place = passage_question_place(question, buf_str(&text), &passages, LIMIT);
+    struct ranked best[3];
+    rank_passages(buf_str(&text), &passages, str_of(question->question), best, 3);
     bench->rank_ms += now_ms() - cut;
     bench->cut_ms += cut - begin;
+    size_t place = passage_question_place(question, buf_str(&text), &passages, LIMIT);
     bench->bytes += text.len;
     bench->passages += passages.count;
     count_place(tally->found, place);
