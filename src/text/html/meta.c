@@ -48,6 +48,12 @@ static void set(struct meta *meta, enum meta_field field, unsigned rank, char *v
     meta->ranks[field] = rank;
 }
 
+void meta_withdraw(struct meta *meta, enum meta_field field)
+{
+    free(meta->values[field]);
+    meta->values[field] = NULL;
+}
+
 static void offer_author(struct meta *meta, unsigned rank, struct str value)
 {
     struct buf list;
@@ -103,11 +109,15 @@ static bool is_beside(const struct meta *meta, uint32_t index)
     const struct html_node *node = &meta->tree->nodes[index];
     if (index < meta->heading && meta->heading < node->end)
         return false; /* what the heading is in is the content, whatever its name */
+    static const char *const own[] = {"meta", "author", "byline", "date", "entry", "post-info", NULL};
+    struct str class = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS);
+    if (node->element != HTML_NAV && (html_flags(node->element) & ELEMENT_FURNITURE) && meta_mentions(class, own))
+        return false; /* an article's own footer */
     if ((html_flags(node->element) & (ELEMENT_FURNITURE | ELEMENT_SILENT)))
         return node->element != HTML_HEAD && node->element != HTML_BUTTON;
     if (node->element == HTML_BODY || node->element == HTML_HTML || node->n_attributes == 0)
         return false;
-    return meta_mentions(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS), words) ||
+    return meta_mentions(class, words) ||
            meta_mentions(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_ID), words);
 }
 
@@ -403,7 +413,7 @@ static char *take(struct meta *meta, enum meta_field field)
     return value;
 }
 
-static bool is_article(const struct meta *meta)
+bool meta_is_article(const struct meta *meta)
 {
     static const char *const words[] = {"article", "posting", "report", "question", NULL};
     return meta_mentions(meta_value(meta, META_OG_TYPE), words) || meta_mentions(meta_value(meta, META_TYPES), words);
@@ -457,7 +467,7 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
     if (weak)
         meta.ranks[META_AUTHOR] = RANK_LAST;
     meta_read_byline(&meta);
-    if (weak && meta.ranks[META_AUTHOR] == RANK_LAST && !is_article(&meta))
+    if (weak && meta.ranks[META_AUTHOR] == RANK_LAST && !meta_is_article(&meta))
         free(take(&meta, META_AUTHOR));
     ld_finish(&ld);
     settle_dates(&meta, out);

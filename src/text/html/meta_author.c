@@ -1,7 +1,8 @@
 /* Names of authors, and where a reader sees them. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "core/utf8.h"
+#include "core/mem.h"
 #include "text/html/meta_internal.h"
 
 #define MAX_NAME_BYTES 120
@@ -113,7 +114,7 @@ static struct str name_alone(struct str line)
     return str_trim(str_slice(line, 0, end));
 }
 
-/* Whether a word is one of buttons and menus, or of dates. */
+/* Whether a word is one of buttons and menus, or of a date. */
 static bool is_furniture(struct str word)
 {
     static const char *const words[] = {
@@ -127,13 +128,15 @@ static bool is_furniture(struct str word)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (str_equal_ascii_nocase(word, str_of(words[i])))
             return true;
-    return meta_is_month(word) && word.len > 3;
+    return false;
 }
 
 /* Whether a text of a byline looks like names and nothing else: a few words each, none of them a button's. */
 static bool is_name(struct str name)
 {
     size_t words = 0, all = 0, digits = 0;
+    if (str_find_char(name, ' ', 0) == STR_NONE && meta_is_month(name))
+        return false;
     struct str rest = name, word;
     while (str_split_next(&rest, ' ', &word)) {
         bool comma = str_ends_with(word, STR(","));
@@ -304,6 +307,65 @@ static void try_date_text(struct meta *meta, uint32_t node)
     meta_offer(meta, META_PUBLISHED, RANK_TEXT + (change ? 30U : 0U), text);
 }
 
+static void try_named_date(struct meta *meta, uint32_t node)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most 80 bytes */
+    html_tree_text(meta->tree, node, 80, &text);
+    if (text.len < 60 && !meta_is_aside(meta, node))
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + 10, buf_str(&text));
+    buf_finish(&text);
+}
+
+/* Elements for times, and those named so, anywhere in the page. Of a page that is no article several days are those of
+ * other pages. */
+static void read_far_dates(struct meta *meta)
+{
+    static const char *const names[] = {"date", "publish", "posted", "dateline", NULL};
+    const struct html_tree *tree = meta->tree;
+    char *first = NULL;
+    unsigned n = 0, days = 0;
+    for (uint32_t i = 1; i < tree->count && n < 50 && days < 3; i++) {
+        if (tree->nodes[i].element == HTML_TIME)
+            try_time(meta, i, false);
+        else if (tree->nodes[i].n_attributes && attribute_has(meta, i, HTML_ATTRIBUTE_CLASS, names))
+            try_named_date(meta, i);
+        else
+            continue;
+        n++;
+        const char *found = meta->values[META_PUBLISHED];
+        if (found && !first)
+            first = mem_strdup(found);
+        if (found && !meta_is_article(meta)) {
+            days += days == 0 || strncmp(first, found, 10) != 0;
+            free(meta->values[META_PUBLISHED]);
+            meta->values[META_PUBLISHED] = NULL;
+        } else if (found) {
+            break;
+        }
+    }
+    if (first && days > 0 && days < 3)
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + 10, str_of(first));
+    free(first);
+}
+
+/* Whether the times are of many days: those of other pages, which this one lists. */
+static bool lists_times(const struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    unsigned days = 0, n = 0;
+    struct str before = {0};
+    for (uint32_t i = 1; i < tree->count && n < 60; i++) {
+        if (tree->nodes[i].element != HTML_TIME)
+            continue;
+        struct str when = str_slice(html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_DATETIME), 0, 10);
+        n++;
+        days += when.len == 10 && !str_equal(when, before);
+        before = when;
+    }
+    return days > 3;
+}
+
 /* ---- around the heading ---- */
 
 void meta_read_byline(struct meta *meta)
@@ -329,10 +391,8 @@ void meta_read_byline(struct meta *meta)
                 offer_byline(meta, i, RANK_BYLINE + rank + (i < meta->heading ? 5U : 0U));
         }
     }
-    for (uint32_t i = 0, n = 0; want_date && !meta->values[META_PUBLISHED] && i < tree->count && n < 50; i++) {
-        if (tree->nodes[i].element != HTML_TIME)
-            continue;
-        try_time(meta, i, false);
-        n++;
-    }
+    if (want_date && !meta->values[META_PUBLISHED])
+        read_far_dates(meta);
+    else if (want_date && !meta_is_article(meta) && lists_times(meta))
+        meta_withdraw(meta, META_PUBLISHED);
 }

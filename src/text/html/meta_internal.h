@@ -59,8 +59,14 @@ struct str meta_value(const struct meta *meta, enum meta_field field); /* empty 
  * and, where the rank is the same, joined; dates must be such and become ISO 8601. */
 void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct str value);
 
+/* Forgets a value again. */
+void meta_withdraw(struct meta *meta, enum meta_field field);
+
 /* Whether a node stands where a page's own data do not: in navigation, footers, asides, comments, hidden. */
 bool meta_is_aside(const struct meta *meta, uint32_t node);
+
+/* Whether the page says that it is an article, a posting, a question. */
+bool meta_is_article(const struct meta *meta);
 
 /* ---- meta_text.c ---- */
 

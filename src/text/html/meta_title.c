@@ -91,6 +91,33 @@ static struct str without_site(struct str title, struct str site, struct str hos
     return title;
 }
 
+static size_t count_words(struct str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += text.data[i] != ' ' && (i == 0 || text.data[i - 1] == ' ');
+    return n;
+}
+
+/* The title before a bar that nothing but a section, a slogan or a site follows: "|" and what also stands before the
+ * site's name that was cut off. */
+static struct str without_sections(struct str title, struct str whole)
+{
+    static const char *const strong[] = {" | ", "｜", " :: ", " » "};
+    for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
+        struct str bar = str_of(bars[i]);
+        size_t at = str_find(title, bar, 0);
+        bool before_site = whole.len > title.len && str_starts_with(whole, title) &&
+                           str_starts_with(str_slice(whole, title.len, whole.len), bar);
+        bool is_strong = false;
+        for (size_t k = 0; k < sizeof strong / sizeof strong[0]; k++)
+            is_strong |= str_equal(bar, str_of(strong[k]));
+        if (at != STR_NONE && (before_site || is_strong) && bar.len > 2 && count_words(str_slice(title, 0, at)) >= 3)
+            return str_trim(str_slice(title, 0, at));
+    }
+    return title;
+}
+
 /* What is left of `longer` when `shorter` begins or ends it at a bar: the site's name, or a section's. */
 static bool is_part(struct str longer, struct str shorter)
 {
@@ -124,8 +151,14 @@ char *meta_choose_title(const struct meta *meta, char **site)
     struct str og = without_site(meta_value(meta, META_OG_TITLE), name, host, NULL);
     struct str ld = without_site(meta_value(meta, META_LD_TITLE), name, host, NULL);
     struct str element = without_site(meta_value(meta, META_TITLE_ELEMENT), name, host, &cut);
+    og = without_sections(og, meta_value(meta, META_OG_TITLE));
+    ld = without_sections(ld, meta_value(meta, META_LD_TITLE));
+    element = without_sections(element, meta_value(meta, META_TITLE_ELEMENT));
     if (!*site && cut.len)
         *site = str_dup(cut);
+    static const char *const articles[] = {"article", "posting", NULL};
+    bool article = meta_mentions(meta_value(meta, META_OG_TYPE), articles) ||
+                   meta_mentions(meta_value(meta, META_TYPES), articles);
     struct str candidates[] = {heading, og, ld, element};
     struct str best = {0};
     double best_worth = -1;
@@ -137,7 +170,7 @@ char *meta_choose_title(const struct meta *meta, char **site)
             if (k != i)
                 worth +=
                     meta_likeness(candidates[i], candidates[k]) + (is_part(candidates[k], candidates[i]) ? 0.5 : 0);
-        worth += i == 0 ? 0.3 : i == 1 ? 0.1 : 0;
+        worth += i == 0 ? (article && count_words(heading) >= 4 ? 1.2 : 0.4) : i == 1 ? 0.1 : 0;
         if (worth > best_worth) {
             best_worth = worth;
             best = candidates[i];
