@@ -1,11 +1,10 @@
 #include "text/plain.h"
 
-#include <libxml/HTMLparser.h>
 #include <string.h>
 
-#include "core/utf8.h"
+#include "text/html/entity.h"
 
-enum { MAX_NAME = 32 }; /* of a tag or an entity; longer ones are none that we know */
+enum { MAX_NAME = 32 }; /* of a tag; longer ones are none that we know */
 
 struct plain {
     struct str in;
@@ -88,56 +87,17 @@ static enum status take_tag(struct plain *plain, bool *taken)
     return breaks(name) ? buf_append_char(plain->out, ' ') : STATUS_OK;
 }
 
-/* What "#39" and "#x27" stand for, digits as in HTML: what is no character is U+FFFD. 0 when it is no number. */
-static uint32_t numeric_value(const char *digits)
-{
-    static const char all[] = "0123456789abcdef";
-    uint32_t base = ascii_lower(*digits) == 'x' ? 16 : 10, value = 0;
-    digits += base == 16;
-    if (!*digits)
-        return 0;
-    for (; *digits; digits++) {
-        const char *found = strchr(all, ascii_lower(*digits));
-        if (!found || found - all >= (int)base)
-            return 0;
-        if (value <= 0x10ffff)
-            value = value * base + (uint32_t)(found - all);
-    }
-    bool is_character = value > 0 && value <= 0x10ffff && !(value >= 0xd800 && value <= 0xdfff);
-    return is_character ? value : 0xfffd;
-}
-
-/* The code point of the entity of this name; 0 when there is none. */
-static uint32_t entity_value(struct str name)
-{
-    char text[MAX_NAME];
-    if (name.len == 0 || name.len >= sizeof text)
-        return 0;
-    memcpy(text, name.data, name.len);
-    text[name.len] = '\0';
-    if (text[0] == '#')
-        return numeric_value(text + 1);
-    const htmlEntityDesc *entity = htmlEntityLookup((const xmlChar *)text);
-    return entity ? entity->value : 0;
-}
-
-/* Takes the entity at `at`, which is a "&". */
+/* Takes the character reference at `at`, which is a "&". */
 static enum status take_entity(struct plain *plain, bool *taken)
 {
-    struct str in = plain->in;
-    size_t limit = plain->at + 1 + MAX_NAME < in.len ? plain->at + 1 + MAX_NAME : in.len, end = plain->at + 1;
-    while (end < limit && (ascii_is_alnum(in.data[end]) || in.data[end] == '#'))
-        end++;
-    uint32_t value = 0;
-    if (end < in.len && in.data[end] == ';')
-        value = entity_value(str_slice(in, plain->at + 1, end));
-    *taken = value > 0;
-    if (value == 0)
+    char bytes[HTML_ENTITY_MAX_BYTES];
+    size_t used, length = html_entity_decode(str_slice(plain->in, plain->at, plain->in.len), false, bytes, &used);
+    *taken = length > 0 && plain->in.data[plain->at + used - 1] == ';'; /* without it may be a parameter: "a&copy=1" */
+    if (!*taken)
         return STATUS_OK;
-    char bytes[4];
-    size_t length = utf8_encode(value == 0xa0 ? ' ' : value, bytes);
-    plain->at = end + 1;
-    return buf_append(plain->out, bytes, length);
+    plain->at += used;
+    bool is_blank = length == 2 && memcmp(bytes, "\xC2\xA0", 2) == 0;
+    return is_blank ? buf_append_char(plain->out, ' ') : buf_append(plain->out, bytes, length);
 }
 
 enum status plain_from_markup(struct buf *out, struct str markup)
