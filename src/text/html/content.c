@@ -1,0 +1,137 @@
+#include "text/html/content.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "text/html/features.h"
+
+/* One step of a tree, in the order of a walk that goes to the left first: the next one is the left child. A step with
+ * the feature LEAF is an end, and its number what is added to the block's score. */
+struct tree_step {
+    float number;    /* to the left with values up to it */
+    uint8_t feature; /* enum html_feature */
+    uint8_t right;   /* how many steps further on the right child is */
+};
+
+#define LEAF 255
+_Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
+
+#include "text/html/content_model.inc"
+
+#define BINS 512 /* of likelihoods, when the threshold is looked for */
+
+static float score_row(const float *row)
+{
+    float sum = 0;
+    for (size_t tree = 0; tree < sizeof tree_starts / sizeof tree_starts[0]; tree++) {
+        const struct tree_step *step = &tree_steps[tree_starts[tree]];
+        while (step->feature != LEAF)
+            step += row[step->feature] <= step->number ? 1 : step->right;
+        sum += step->number;
+    }
+    return 1 / (1 + expf(-sum));
+}
+
+/* The likelihood from which on blocks are kept: where the expected F1 of the words kept is greatest, within bounds that
+ * hold for pages on which the model is unsure throughout. */
+static float find_threshold(const struct html_blocks *blocks, const float *scores)
+{
+    double words[BINS] = {0}, good[BINS] = {0}, all_good = 0, best = -1;
+    int threshold = 0;
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        int bin = (int)(scores[i] * (BINS - 1));
+        words[bin] += blocks->items[i].words;
+        good[bin] += (double)blocks->items[i].words * scores[i];
+        all_good += (double)blocks->items[i].words * scores[i];
+    }
+    double kept = 0, kept_good = 0;
+    for (int bin = BINS - 1; bin >= 0; bin--) {
+        if (words[bin] <= 0)
+            continue;
+        kept += words[bin];
+        kept_good += good[bin];
+        double f1 = 2 * kept_good / (kept + all_good);
+        if (f1 > best) {
+            best = f1;
+            threshold = bin;
+        }
+    }
+    float found = (float)threshold / (BINS - 1);
+    return found < LEAST_THRESHOLD ? LEAST_THRESHOLD : found > GREATEST_THRESHOLD ? GREATEST_THRESHOLD : found;
+}
+
+/* Keeps at least what is likeliest. */
+static void choose(const struct html_blocks *blocks, const float *scores, bool *kept)
+{
+    float threshold = find_threshold(blocks, scores), best = 0;
+    for (uint32_t i = 0; i < blocks->count; i++)
+        best = scores[i] > best ? scores[i] : best;
+    if (threshold > best)
+        threshold = best;
+    for (uint32_t i = 0; i < blocks->count; i++)
+        kept[i] = scores[i] >= threshold;
+}
+
+static void keep_content(const struct html_blocks *blocks, bool *kept)
+{
+    float row[HTML_FEATURES], *scores = mem_calloc(blocks->count, sizeof *scores);
+    struct html_features features;
+    html_features_init(blocks, &features);
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        html_features_fill(&features, i, row);
+        scores[i] = score_row(row);
+    }
+    html_features_finish(&features);
+    choose(blocks, scores, kept);
+    free(scores);
+}
+
+/* Whether a node in which no block begins is kept: it is in a block, or it has no text (a picture, a rule) and stands
+ * between two that are kept. */
+static bool is_kept_within(const struct html_blocks *blocks, const bool *kept, uint32_t node)
+{
+    uint32_t next = blocks->before[node];
+    bool before = next > 0 && kept[next - 1];
+    if (next > 0 && node <= blocks->items[next - 1].last)
+        return before;
+    return before && next < blocks->count && kept[next];
+}
+
+static void mark_rest(const struct html_blocks *blocks, const bool *kept, uint8_t *marks)
+{
+    const struct html_tree *tree = blocks->tree;
+    uint32_t *kept_before = mem_calloc((size_t)blocks->count + 1, sizeof *kept_before);
+    for (uint32_t i = 0; i < blocks->count; i++)
+        kept_before[i + 1] = kept_before[i] + kept[i];
+    for (uint32_t i = 0; i < tree->count;) {
+        const struct html_node *node = &tree->nodes[i];
+        uint32_t from = blocks->before[i], to = blocks->before[node->end];
+        bool keep = from < to ? kept_before[from] < kept_before[to] : is_kept_within(blocks, kept, i);
+        if (!keep)
+            marks[i] |= MARK_DROPPED;
+        i = marks[i] & MARK_DROPPED ? node->end : i + 1;
+    }
+    free(kept_before);
+}
+
+void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks)
+{
+    struct html_blocks blocks;
+    unsigned cut = options->keep_comments || options->whole_page ? CUT_KEEP_COMMENTS : 0;
+    memset(marks, 0, tree->count);
+    html_blocks_init(tree, cut, marks, &blocks);
+    if (!blocks.count) {
+        html_blocks_finish(&blocks);
+        memset(marks, 0, tree->count);
+        html_blocks_init(tree, cut | CUT_SEE_HIDDEN, marks, &blocks);
+    }
+    if (blocks.count && !options->whole_page) {
+        bool *kept = mem_calloc(blocks.count, sizeof *kept);
+        keep_content(&blocks, kept);
+        mark_rest(&blocks, kept, marks);
+        free(kept);
+    }
+    html_blocks_finish(&blocks);
+}

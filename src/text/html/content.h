@@ -1,0 +1,22 @@
+/* src/text/html/content.h
+ *
+ * Which nodes of a page are its content. The page is cut into blocks (blocks.h), each gets a row of numbers
+ * (features.h), a model of decision trees (content_model.inc, made by scripts/train-content) tells how likely a block
+ * is content, and those are kept that make the best of it for the page as a whole.
+ */
+#ifndef FATHOM_TEXT_HTML_CONTENT_H
+#define FATHOM_TEXT_HTML_CONTENT_H
+
+#include "text/html/tree.h"
+
+struct html_content_options {
+    bool whole_page;    /* everything that a reader sees */
+    bool keep_comments; /* readers' comments, too */
+};
+
+/* Sets `marks`, one byte of enum html_mark per node, all of them. A page with text a reader sees never gets all of it
+ * dropped; where all of it is hidden, as on pages that scripts reveal, that is taken for visible. Linear in the page.
+ * The marks depend on nothing but the tree and the options. */
+void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks);
+
+#endif
