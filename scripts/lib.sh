@@ -8,7 +8,7 @@ build_packages="gcc libc6-dev cmake ninja-build pkg-config
     libuchardet-dev libutf8proc-dev libssl-dev zlib1g-dev libzstd-dev libarchive-dev libpsl-dev libxxhash-dev
     libseccomp-dev"
 run_packages="mandoc ca-certificates bubblewrap python3 poppler-utils"
-test_packages="libcmocka-dev g++ json-schema-test-suite searx tesseract-ocr ffmpeg
+test_packages="libcmocka-dev g++ cmark-gfm json-schema-test-suite searx tesseract-ocr ffmpeg
     libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui"
 check_packages="clang-14 clang-format-14 libclang-rt-14-dev"
 

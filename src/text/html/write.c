@@ -466,7 +466,7 @@ bool html_tree_write(const struct html_tree *tree, const uint8_t *marks, const s
                        .classes = writer_classes(options->plain_text),
                        .start = out->len,
                        .line_at = out->len,
-                       .fillers = (size_t)tree->count + 4000};
+                       .fillers = (size_t)tree->count * 8 + 16384};
     buf_init(&w.scratch, BUF_UNBOUNDED);
     buf_init(&w.url, BUF_UNBOUNDED);
     writer_survey_math(&w);

@@ -41,7 +41,7 @@ void writer_open_mark(struct writer *w, uint32_t node, enum inline_kind kind)
     if (plain || w->n_marks == MAX_MARKS || (kind == INLINE_STRONG && w->n_strong))
         return;
     struct inline_mark *last = w->n_marks ? &w->inline_marks[w->n_marks - 1] : NULL;
-    if (last && last->closing && last->kind == kind && !w->due && is_emphasis(last)) {
+    if (last && last->closing && last->kind == kind && (!w->due || w->single == LINE_HEADING) && is_emphasis(last)) {
         last->closing = false; /* one emphasis goes on where another ended */
         last->node = node;
         note_pending(w);
@@ -198,6 +198,14 @@ void writer_suspend_marks(struct writer *w)
 }
 
 /* ---- opening ---- */
+
+bool writer_opens_bracket(const struct writer *w)
+{
+    for (size_t i = 0; i < w->n_marks; i++)
+        if (!w->inline_marks[i].written && !is_emphasis(&w->inline_marks[i]))
+            return true;
+    return false;
+}
 
 void writer_open_marks(struct writer *w, enum char_class next)
 {
@@ -363,18 +371,18 @@ static size_t collapse(struct buf *text)
     return longest;
 }
 
-static void put_ticks(struct writer *w, size_t count)
+static void put_ticks(struct writer *w, size_t count, bool apart)
 {
+    writer_put(w, " ", apart);
     while (count--)
         writer_put_char(w, '`');
 }
 
-/* Whether a span with single marks ends right here. */
-static bool goes_on_code(const struct writer *w)
+/* Whether another span ends right here. */
+static bool behind_code(const struct writer *w)
 {
     size_t len = w->out->len;
-    return !w->full && len > w->line_at + 2 && w->plain_from == len && w->out->data[len - 1] == '`' &&
-           w->out->data[len - 2] != '`';
+    return !w->full && len > w->line_at + 2 && w->plain_from == len && w->out->data[len - 1] == '`';
 }
 
 void writer_code_span(struct writer *w, uint32_t node)
@@ -399,10 +407,11 @@ void writer_code_span(struct writer *w, uint32_t node)
             writer_link(w, link);
         bool padded = code.data[0] == '`' || code.data[code.len - 1] == '`';
         writer_begin(w, CHAR_PUNCTUATION);
-        if (!padded && !longest && goes_on_code(w))
+        bool beside = behind_code(w);
+        if (beside && !padded && !longest && w->out->data[w->out->len - 2] != '`')
             w->out->len--; /* two spans side by side would share their marks */
         else
-            put_ticks(w, longest + 1);
+            put_ticks(w, longest + 1, beside);
         writer_put(w, " ", padded);
         while (w->single == LINE_CELL && code.len) {
             size_t bar = str_find_char(code, '|', 0);
@@ -413,7 +422,7 @@ void writer_code_span(struct writer *w, uint32_t node)
         }
         writer_put_str(w, code);
         writer_put(w, " ", padded);
-        put_ticks(w, longest + 1);
+        put_ticks(w, longest + 1, false);
         w->plain_from = w->out->len;
         if (link)
             writer_close_mark(w, link);

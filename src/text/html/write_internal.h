@@ -148,11 +148,12 @@ struct writer {
     struct inline_mark inline_marks[MAX_MARKS];
     size_t n_marks;
     struct table table;
-    size_t fillers; /* cells that may still be repeated because of spans */
+    size_t fillers; /* bytes that may still be written for cells that span */
     struct note *notes;
     size_t n_notes, next_note;
     bool has_math, has_tex_scripts;
-    struct str formula; /* the last one written, and where it ends: its picture is left out */
+    const char *searched[3]; /* up to where the present text has no end of a formula; see write_math.c */
+    struct str formula;      /* the last one written, and where it ends: its picture is left out */
     size_t formula_end;
     struct buf scratch, url;
 };
@@ -245,6 +246,9 @@ void writer_close_mark(struct writer *w, uint32_t node);
 /* Closes what has ended, when it is known that a character of class `next` follows. */
 void writer_settle_marks(struct writer *w, enum char_class next);
 
+/* Whether a mark that is due is no emphasis: then punctuation comes before the text. */
+bool writer_opens_bracket(const struct writer *w);
+
 /* Writes the opening marks that are due. */
 void writer_open_marks(struct writer *w, enum char_class next);
 
@@ -309,7 +313,7 @@ bool writer_is_math_copy(const struct writer *w, uint32_t node);
 bool writer_math_image(struct writer *w, uint32_t node);
 
 /* The length of a formula between TeX's marks at the start of `text`; 0 when there is none. */
-size_t writer_formula_length(struct str text);
+size_t writer_formula_length(struct writer *w, struct str text);
 
 /* Writes a formula that stands in the text between TeX's marks. */
 void writer_text_formula(struct writer *w, struct str formula);

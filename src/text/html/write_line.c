@@ -173,7 +173,7 @@ void writer_begin_slowly(struct writer *w, enum char_class next)
 {
     bool spaced = w->due || w->space;
     if (w->n_marks && w->pending)
-        writer_settle_marks(w, spaced ? CHAR_SPACE : next);
+        writer_settle_marks(w, spaced ? CHAR_SPACE : writer_opens_bracket(w) ? CHAR_PUNCTUATION : next);
     if (w->due || !w->line_open)
         write_due(w);
     if (w->space) {

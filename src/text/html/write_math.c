@@ -168,27 +168,35 @@ bool writer_math_image(struct writer *w, uint32_t node)
 
 #define MAX_TEXT_FORMULA 4000
 
-static size_t find_end(struct str text, struct str mark, size_t from)
+/* Looks only where the search for an earlier formula has not been. */
+static size_t find_end(struct writer *w, struct str text, struct str mark, size_t kind)
 {
-    struct str within = str_slice(text, 0, from + MAX_TEXT_FORMULA);
-    return str_find(within, mark, from);
+    struct str within = str_slice(text, 0, MAX_TEXT_FORMULA);
+    size_t from = 2;
+    if (w->searched[kind] > text.data + from)
+        from = (size_t)(w->searched[kind] - text.data);
+    size_t end = str_find(within, mark, from);
+    if (end == STR_NONE && within.len)
+        w->searched[kind] = within.data + within.len - 1;
+    return end;
 }
 
 /* \(...\), \[...\], $$...$$, and $...$ when it has a letter behind a backslash, an index or an exponent, as prices do
  * not. */
-size_t writer_formula_length(struct str text)
+size_t writer_formula_length(struct writer *w, struct str text)
 {
     bool brackets = text.len > 4 && text.data[0] == '\\' && (text.data[1] == '(' || text.data[1] == '[');
     bool dollars = str_starts_with(text, STR("$$"));
     if (brackets || dollars) {
-        struct str mark = dollars ? STR("$$") : text.data[1] == '(' ? STR("\\)") : STR("\\]");
-        size_t end = find_end(text, mark, 2);
+        size_t kind = dollars ? 0 : text.data[1] == '(' ? 1 : 2;
+        static const char *const marks[] = {"$$", "\\)", "\\]"};
+        size_t end = find_end(w, text, str_of(marks[kind]), kind);
         return end == STR_NONE || end == 2 ? 0 : end + 2;
     }
     if (text.len < 3 || text.data[0] != '$' || ascii_is_space(text.data[1]) || text.data[1] == '$')
         return 0;
     bool tex = false;
-    for (size_t i = 1; i < text.len && i < 400; i++) {
+    for (size_t i = 1; i < text.len && i < 240; i++) {
         char c = text.data[i];
         if (c == '\n' && i + 1 < text.len && text.data[i + 1] == '\n')
             return 0;

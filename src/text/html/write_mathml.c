@@ -180,7 +180,7 @@ static void emit(struct buf *out, struct str text)
     if (!text.len)
         return;
     size_t at = out->len;
-    while (at && ascii_is_alpha(out->data[at - 1]))
+    while (at && out->len - at < 24 && ascii_is_alpha(out->data[at - 1]))
         at--;
     if (at && at < out->len && out->data[at - 1] == '\\' && ascii_is_alpha(text.data[0]))
         buf_add_char(out, ' ');

@@ -223,7 +223,7 @@ void writer_enter_row(struct writer *w)
 {
     struct table *table = &w->table;
     if (!writes_rows(w)) {
-        writer_want(w, DUE_LINE);
+        writer_want(w, DUE_BREAK);
         return;
     }
     table->in_row = true;
@@ -250,7 +250,7 @@ void writer_leave_row(struct writer *w)
 {
     struct table *table = &w->table;
     if (!writes_rows(w)) {
-        writer_want(w, DUE_LINE);
+        writer_want(w, DUE_BREAK);
         return;
     }
     table->in_row = false;
@@ -324,7 +324,7 @@ static void put_filler(struct writer *w, size_t at, size_t length)
         writer_put(w, text, length);
     }
     end_cell(w);
-    w->fillers--;
+    w->fillers -= length + 3 < w->fillers ? length + 3 : w->fillers;
 }
 
 static void put_cells_from_above(struct writer *w)
@@ -341,7 +341,7 @@ void writer_enter_cell(struct writer *w, uint32_t node)
 {
     struct table *table = &w->table;
     if (!writes_rows(w) || !table->in_row) {
-        writer_want(w, DUE_LINE);
+        w->space = SPACE_FIXED;
         return;
     }
     if (!table->row_open)
@@ -362,7 +362,7 @@ void writer_leave_cell(struct writer *w, uint32_t node)
 {
     struct table *table = &w->table;
     if (table->cell != node || !node) {
-        writer_want(w, DUE_LINE);
+        w->space = SPACE_FIXED;
         return;
     }
     if (w->n_marks)

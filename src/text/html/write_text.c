@@ -122,7 +122,10 @@ enum sequence sequence_at(struct str s, size_t *length)
 
 static bool blank_or_end(const char *p, const char *end)
 {
-    return p >= end || ascii_is_space(*p);
+    size_t length;
+    return p >= end || ascii_is_space(*p) ||
+           (plain_classes[(unsigned char)*p] == LEAD &&
+            sequence_at((struct str){p, (size_t)(end - p)}, &length) != SEQUENCE_TEXT);
 }
 
 static size_t run_length(const char *p, const char *end)
@@ -209,12 +212,15 @@ bool is_entity(const char *p, const char *end)
 
 /* Runs of * _ ~ by the rules of emphasis (CommonMark, section 6.2), for the neighbours they have. A run at the end of
  * its text is taken for either. */
-static bool emphasizes(const struct writer *w, char mark, const char *behind, const char *end)
+static bool emphasizes(const struct writer *w, const char *run, const char *behind, const char *end)
 {
+    char mark = *run;
     enum char_class before = writer_last_class(w);
     bool open_end = behind >= end;
     enum char_class after = open_end ? CHAR_WORD : char_class_first((struct str){behind, (size_t)(end - behind)});
     if (mark == '*')
+        return before != CHAR_SPACE || after != CHAR_SPACE;
+    if (mark == '~' && behind - run == 2)
         return before != CHAR_SPACE || after != CHAR_SPACE;
     if (before == CHAR_SPACE)
         return false; /* can only open, and what could close it is escaped */
@@ -238,7 +244,7 @@ static const char *put_markup(struct writer *w, const char *p, const char *end)
     char last = first ? '\n' : w->out->data[w->out->len - 1];
     switch (*p) {
     case '\\':
-        run = writer_formula_length((struct str){p, (size_t)(end - p)});
+        run = writer_formula_length(w, (struct str){p, (size_t)(end - p)});
         if (run) {
             writer_text_formula(w, (struct str){p, run});
             return p + run;
@@ -247,7 +253,7 @@ static const char *put_markup(struct writer *w, const char *p, const char *end)
         escape = p + 1 >= end || ((unsigned char)p[1] < 0x80 && !ascii_is_alnum(p[1]) && p[1] != ' ');
         break;
     case '$':
-        run = writer_formula_length((struct str){p, (size_t)(end - p)});
+        run = writer_formula_length(w, (struct str){p, (size_t)(end - p)});
         if (run) {
             writer_text_formula(w, (struct str){p, run});
             return p + run;
@@ -261,7 +267,7 @@ static const char *put_markup(struct writer *w, const char *p, const char *end)
     case '_':
     case '~':
         run = run_length(p, end);
-        escape = emphasizes(w, *p, p + run, end);
+        escape = emphasizes(w, p, p + run, end);
         break;
     case '[':
         escape = in_link(w) || (w->n_notes && p + 1 < end && p[1] == '^');
@@ -358,6 +364,7 @@ void writer_text(struct writer *w, struct str text)
 {
     const char *p = text.data, *end = text.data + text.len;
     bool plain = w->options.plain_text;
+    memset(w->searched, 0, sizeof w->searched);
     while (!w->full) {
         p = skip_blanks(w, p, end);
         if (p == end)
