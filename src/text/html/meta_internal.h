@@ -42,6 +42,7 @@ enum meta_rank {
 };
 
 #define META_MAX_BYTES 1000 /* of a field */
+#define META_MAX_UP    128  /* elements around a node that are asked whether it is beside the content */
 
 struct meta {
     const struct html_tree *tree;
@@ -100,7 +101,7 @@ void meta_add_author(struct str name, struct buf *list);
 /* Looks for the author and the date around the heading. */
 void meta_read_byline(struct meta *meta);
 
-/* ---- meta_json.c, meta_ld.c ---- */
+/* ---- meta_json.c, meta_elements.c, meta_ld.c ---- */
 
 enum ld_kind { LD_OBJECT, LD_ARRAY, LD_STRING, LD_OTHER };
 
@@ -137,6 +138,11 @@ struct str ld_text(const struct ld *ld, uint32_t value);
 
 /* Appends a string without its escapes. */
 void ld_unescape(struct str text, struct buf *out);
+
+/* Reads all elements but those with microdata; their JSON-LD goes to `ld`. Chooses the main heading. */
+void meta_read_elements(struct meta *meta, struct ld *ld);
+
+void meta_read_properties(struct meta *meta); /* microdata */
 
 void meta_read_ld(struct meta *meta, const struct ld *ld);
 
