@@ -65,17 +65,16 @@ static bool read_format(struct extraction *extraction)
 static bool read_base(struct extraction *extraction)
 {
     const char *base = cli_option(extraction->cli, "url");
-    struct url parts;
+    struct url parts = {0};
     if (base == NULL)
         return true;
-    bool web =
-        url_parse(str_of(base), &parts, NULL) == STATUS_OK &&
-        (str_starts_with_nocase(str_of(base), STR("http:")) || str_starts_with_nocase(str_of(base), STR("https:")));
+    bool web = url_parse(str_of(base), &parts, NULL) == STATUS_OK &&
+               (str_equal(str_of(parts.scheme), STR("http")) || str_equal(str_of(parts.scheme), STR("https")));
+    url_finish(&parts);
     if (!web) {
         cli_wrong_usage(extraction->cli, "--url takes an address that begins with http:// or https://");
         return false;
     }
-    url_finish(&parts);
     extraction->options.url = str_of(base);
     return true;
 }
