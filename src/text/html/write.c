@@ -161,7 +161,7 @@ static void enter_detail(struct writer *w, uint32_t node)
     bool text = construct == CONSTRUCT_NOTHING || construct >= CONSTRUCT_STRONG || w->nodes[inside].element == HTML_P;
     if (text && w->single == LINE_FREE && !w->options.plain_text)
         w->colon = true;
-    else if (w->single == LINE_FREE)
+    else if (w->single == LINE_FREE && !text)
         w->due = DUE_BLANK;
 }
 

@@ -445,9 +445,13 @@ static bool is_index(struct str text, bool *term)
     bool digits = false, letters = false, operators = false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
+        if (str_starts_with(str_slice(text, i, text.len), STR("−"))) {
+            i += 2;
+            c = '-';
+        }
         digits = digits || ascii_is_digit(c);
         letters = letters || ascii_is_alpha(c);
-        operators = operators || (i > 0 && strchr("+-/*=", c));
+        operators = operators || ((digits || letters) && strchr("+-/*=", c));
         if (!ascii_is_alnum(c) && !strchr("+-/*=.,", c))
             return false;
     }
@@ -472,7 +476,7 @@ void writer_raised(struct writer *w, uint32_t node)
     struct str text = w->nodes[child].text;
     char last = w->out->data[w->out->len - 1];
     bool term, sup = w->nodes[node].element == HTML_SUP;
-    if (text.len > 8 || !is_index(text, &term) || !(ascii_is_alnum(last) || strchr(")]", last)))
+    if (text.len > 10 || !is_index(text, &term) || !(ascii_is_alnum(last) || strchr(")]", last)))
         return;
     if (!sup && !is_variable(w))
         return;
