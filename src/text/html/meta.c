@@ -193,6 +193,7 @@ static char *settle_language(struct meta *meta)
         meta->values[META_LANGUAGE] = NULL;
         return language;
     }
+    meta_withdraw(meta, META_LANGUAGE);
     const struct script_locale *locale = script_locale(meta_value(meta, META_TITLE_ELEMENT));
     return locale ? mem_strdup(locale->language) : NULL;
 }
