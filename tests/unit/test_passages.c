@@ -330,6 +330,12 @@ static void markdown__becomes_one_plain_line(void **state)
         {"> quoted `code` snake_case 2 * 3", "quoted code snake_case 2 * 3"},
         {"a \\# b \\", "a # b \\"},
         {"```c\nint x;\n```", "int x;"},
+        {"```c\na = *b_[1](c);\n```\n*d*", "a = *b_[1](c); d"},
+        {"a `__b__ *c*` ``d`e`` `f", "a __b__ *c* d`e f"},
+        {"<https://x.org/a_b> | a<br>b <c>", "https://x.org/a_b a b <c>"},
+        {"[a](https://x.org/ \"b (c\") d", "a d"},
+        {"a[^1] b\n\n[^1]: c", "a b c"},
+        {"~~a~~ ~5 $x_{1}$ $5 and _6_", "a ~5 $x_{1}$ $5 and 6"},
         {"  \n \t", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
