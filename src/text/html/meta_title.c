@@ -61,8 +61,9 @@ static bool is_site(struct str part, struct str site, struct str host)
     return is_host(a, host);
 }
 
-/* Cuts the site's name off both ends, as often as it stands there. *cut (NULL allowed) becomes what was cut last. */
-static struct str without_site(struct str title, struct str site, struct str host, struct str *cut)
+/* Cuts the site's name off both ends, as often as it stands there; of its front page only off the end. *cut (NULL
+ * allowed) becomes what was cut last. */
+static struct str without_site(struct str title, struct str site, struct str host, bool front, struct str *cut)
 {
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
         struct str bar = str_of(bars[i]);
@@ -78,7 +79,8 @@ static struct str without_site(struct str title, struct str site, struct str hos
         if (str_trim(rest).len && is_site(tail, site, host) && !(weak && !str_equal_ascii_nocase(tail, site))) {
             title = str_trim(rest);
             found = tail;
-        } else if (str_trim(other).len && is_site(head, site, host) && !(weak && !str_equal_ascii_nocase(head, site))) {
+        } else if (!front && str_trim(other).len && is_site(head, site, host) &&
+                   !(weak && !str_equal_ascii_nocase(head, site))) {
             title = str_trim(other);
             found = head;
         }
@@ -137,6 +139,14 @@ static bool is_part(struct str longer, struct str shorter)
     return false;
 }
 
+/* Whether the page is a site's front page. */
+static bool is_front(const struct meta *meta)
+{
+    size_t scheme = str_find(meta->page_url, STR("://"), 0);
+    size_t path = scheme == STR_NONE ? STR_NONE : str_find_char(meta->page_url, '/', scheme + 3);
+    return scheme != STR_NONE && (path == STR_NONE || path + 1 == meta->page_url.len);
+}
+
 bool meta_is_site(const struct meta *meta, struct str name)
 {
     struct str host = host_name(meta->page_url.len ? meta->page_url : meta_value(meta, META_CANONICAL));
@@ -147,10 +157,11 @@ char *meta_choose_title(const struct meta *meta, char **site)
 {
     struct str host = host_name(meta->page_url.len ? meta->page_url : meta_value(meta, META_CANONICAL)), cut = {0};
     struct str name = str_of(*site);
+    bool front = is_front(meta);
     struct str heading = meta_value(meta, META_HEADING);
-    struct str og = without_site(meta_value(meta, META_OG_TITLE), name, host, NULL);
-    struct str ld = without_site(meta_value(meta, META_LD_TITLE), name, host, NULL);
-    struct str element = without_site(meta_value(meta, META_TITLE_ELEMENT), name, host, &cut);
+    struct str og = without_site(meta_value(meta, META_OG_TITLE), name, host, front, NULL);
+    struct str ld = without_site(meta_value(meta, META_LD_TITLE), name, host, front, NULL);
+    struct str element = without_site(meta_value(meta, META_TITLE_ELEMENT), name, host, front, &cut);
     og = without_sections(og, meta_value(meta, META_OG_TITLE));
     ld = without_sections(ld, meta_value(meta, META_LD_TITLE));
     element = without_sections(element, meta_value(meta, META_TITLE_ELEMENT));
