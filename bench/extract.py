@@ -4,7 +4,7 @@ one core: how near the main text comes to what people marked as such, also by ki
 MB/s of CPU time without the start of the program; peak memory. Nothing is kept between runs.
 
 scrapinghub is scored by its own rule (multisets of four words in a row; precision and recall averaged over pages), wcxb too
-(multisets of lower-case words, F1 averaged over pages). A title is right when its words are the true ones, an author as well,
+(multisets of lower-case words, F1 averaged over pages). The addresses of links in our Markdown are not counted as text. A title is right when its words are the true ones, an author as well,
 a date when it is the same day.
 
 Usage: bench/extract.py BENCH_EXTRACT [--pages N] [--only NAME,…], after scripts/extractors
@@ -30,6 +30,7 @@ COMPONENTS = TOP / "build/components/extract"
 ARTICLES = TOP.parent / "shared/data/articles"
 PYTHON = COMPONENTS / "venv/bin/python"
 WORD = re.compile(r"\w+")
+LINK = re.compile(r"\]\([^()\s]*\)")
 OURS = {"fathom, Markdown": "markdown", "fathom, text": "text"}
 PYTHON_PEERS = {
     "trafilatura": {"include_comments": False},
@@ -195,6 +196,12 @@ class Measured:
                 f"{ours.mb_s / self.mb_s:8.1f}   {self.peak:7.1f} {self.before:7.1f}   {self.errors:3}")
 
 
+def without_addresses(results):
+    for result in results:
+        if result.get("text"):
+            result["text"] = LINK.sub("]", result["text"])
+
+
 def measure(name, program, folder, arguments):
     chosen = spread(list(truths(name).items()), arguments.pages)
     pages = pathlib.Path(folder) / f"{name}.pages"
@@ -208,6 +215,8 @@ def measure(name, program, folder, arguments):
         except (OSError, RuntimeError, subprocess.TimeoutExpired) as problem:
             print(f"{reader:18} not measured: {str(problem):.150}")
             continue
+        if reader in OURS:
+            without_addresses(results)
         table[reader] = Measured(name, chosen, size, results, memory)
         print(table[reader].line(reader, next(iter(table.values()))), flush=True)
     if name == "wcxb":
