@@ -4,7 +4,7 @@
 
 #include "core/mem.h"
 #include "core/utf8.h"
-#include "text/tokenizer/bpe_internal.h"
+#include "text/tokenizer/bpe_compile_internal.h"
 
 #define NO_RANK UINT32_MAX
 
@@ -13,33 +13,15 @@
 #define RUN_MOST   8192
 #define STEPS_MOST (UINT32_C(1) << 26) /* past places in use, while a table is filled */
 
-/* Open addressing: tokens by text, merges by what they join. A slot is an index + 1. */
-struct table {
-    uint32_t *slots;
-    size_t mask;
-};
-
-struct compiler {
-    const struct model_spec *model;
-    struct table by_text, by_pair;
-    uint64_t seed; /* of both; not to be foreseen by who makes a vocabulary */
-    struct bpe_head *head;
-    uint32_t n_ids;
-    const struct spec_token **by_id; /* NULL where there is none */
-    struct bpe_symbol *made;         /* by id: how the token is merged from its own text; id BPE_NONE where it is not */
-    uint64_t *splits;
-    struct error *error;
-};
-
-static void table_init(struct table *table, size_t count)
+static void table_init(struct bpe_table *table, size_t count)
 {
     size_t size = 16;
     while (size < count * 2)
         size *= 2;
-    *table = (struct table){mem_calloc(size, sizeof *table->slots), size - 1};
+    *table = (struct bpe_table){mem_calloc(size, sizeof *table->slots), size - 1};
 }
 
-static uint32_t find_text(const struct compiler *c, struct str text)
+static uint32_t find_text(const struct bpe_compiler *c, struct str text)
 {
     size_t at = XXH3_64bits_withSeed(text.data, text.len, c->seed) & c->by_text.mask;
     for (uint32_t slot; (slot = c->by_text.slots[at]) != 0; at = (at + 1) & c->by_text.mask)
@@ -48,7 +30,7 @@ static uint32_t find_text(const struct compiler *c, struct str text)
     return BPE_NONE;
 }
 
-static enum status add_tokens(struct compiler *c)
+static enum status add_tokens(struct bpe_compiler *c)
 {
     const struct model_spec *model = c->model;
     for (size_t i = 0; i < model->n_tokens; i++) {
@@ -75,7 +57,7 @@ static enum status add_tokens(struct compiler *c)
 }
 
 /* The slot of a pair, or the free one where it belongs. */
-static uint32_t *pair_slot(const struct compiler *c, uint32_t left, uint32_t right)
+static uint32_t *pair_slot(const struct bpe_compiler *c, uint32_t left, uint32_t right)
 {
     size_t at = bpe_pair_hash(BPE_SPLIT_PAIR(left, right) ^ c->seed) & c->by_pair.mask;
     for (uint32_t slot; (slot = c->by_pair.slots[at]) != 0; at = (at + 1) & c->by_pair.mask)
@@ -85,7 +67,7 @@ static uint32_t *pair_slot(const struct compiler *c, uint32_t left, uint32_t rig
 }
 
 /* Whether a token stands for what has no token: merging it is something that no model does. */
-static bool stands_in(const struct compiler *c, uint32_t id)
+static bool stands_in(const struct bpe_compiler *c, uint32_t id)
 {
     if (c->head->byte_fallback)
         for (size_t i = 0; i < 256; i++)
@@ -94,7 +76,7 @@ static bool stands_in(const struct compiler *c, uint32_t id)
     return id == c->head->unknown;
 }
 
-static enum status add_merges(struct compiler *c)
+static enum status add_merges(struct bpe_compiler *c)
 {
     table_init(&c->by_pair, c->model->n_merges);
     for (size_t i = 0; i < c->model->n_merges; i++) {
@@ -114,7 +96,7 @@ static enum status add_merges(struct compiler *c)
     return STATUS_OK;
 }
 
-static void find_bytes(struct compiler *c)
+static void find_bytes(struct bpe_compiler *c)
 {
     for (unsigned i = 0; i < 256; i++) {
         char name[8];
@@ -125,13 +107,13 @@ static void find_bytes(struct compiler *c)
 
 static uint64_t rank_by_list(const void *user, const struct bpe_symbol *left, const struct bpe_symbol *right)
 {
-    const struct compiler *c = user;
+    const struct bpe_compiler *c = user;
     uint32_t slot = *pair_slot(c, left->id, right->id);
     return slot == 0 ? UINT64_MAX : (uint64_t)(slot - 1) << 32 | c->model->merges[slot - 1].merged;
 }
 
 struct text_of {
-    const struct compiler *compiler;
+    const struct bpe_compiler *compiler;
     const char *text;
 };
 
@@ -142,8 +124,15 @@ static uint64_t rank_by_text(const void *user, const struct bpe_symbol *left, co
     return id == BPE_NONE ? UINT64_MAX : (uint64_t)id << 32 | id;
 }
 
+size_t bpe_compile_merge(const struct bpe_compiler *c, struct bpe_symbol *symbols, size_t count, const char *text)
+{
+    struct text_of of = {c, text};
+    return c->model->merge_by_rank ? bpe_merge_symbols(symbols, count, rank_by_text, &of)
+                                   : bpe_merge_symbols(symbols, count, rank_by_list, c);
+}
+
 /* How a token's own text is merged; id BPE_NONE where not into that token. */
-static struct bpe_symbol make_token(const struct compiler *c, const struct spec_token *token)
+static struct bpe_symbol make_token(const struct bpe_compiler *c, const struct spec_token *token)
 {
     struct bpe_symbol *symbols = mem_calloc(token->text.len, sizeof *symbols);
     struct bpe_symbol made = {.id = BPE_NONE};
@@ -157,11 +146,7 @@ static struct bpe_symbol make_token(const struct compiler *c, const struct spec_
         symbols[count++] = (struct bpe_symbol){.id = id, .from = (uint32_t)at, .to = (uint32_t)(at + length)};
     }
     bool alone = count == 1;
-    struct text_of of = {c, token->text.data};
-    if (c->model->merge_by_rank)
-        count = bpe_merge_symbols(symbols, count, rank_by_text, &of);
-    else
-        count = bpe_merge_symbols(symbols, count, rank_by_list, c);
+    count = bpe_compile_merge(c, symbols, count, token->text.data);
     if (count == 1 && symbols[0].id == token->id) {
         made = symbols[0];
         made.rank = alone ? NO_RANK : made.rank;
@@ -178,7 +163,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Ranks anew, without gaps, those merges that happen. */
-static size_t make_splits(struct compiler *c)
+static size_t make_splits(struct bpe_compiler *c)
 {
     const struct bpe_symbol **used = mem_calloc(c->n_ids, sizeof *used);
     size_t n_used = 0;
@@ -200,12 +185,12 @@ static size_t make_splits(struct compiler *c)
     return n_used;
 }
 
-static enum status too_long_run(const struct compiler *c)
+static enum status too_long_run(const struct bpe_compiler *c)
 {
     return error_set(c->error, STATUS_UNSUPPORTED, "the vocabulary's tokens collide as those of no model do");
 }
 
-static enum status write_pairs(struct compiler *c, size_t n_used, struct image_writer *image)
+static enum status write_pairs(struct bpe_compiler *c, size_t n_used, struct image_writer *image)
 {
     size_t run = 0, longest = 0, steps = 0;
     c->head->n_buckets = (uint32_t)(n_used * 5 / (3 * BPE_BUCKET) + 2);
@@ -232,126 +217,7 @@ static enum status write_pairs(struct compiler *c, size_t n_used, struct image_w
     return good ? STATUS_OK : too_long_run(c);
 }
 
-/* The rank of the first merge that a token has with what stands before it, and with what stands behind it: not with
- * ASCII before it, and in UTF-8, in which no character is followed by a continuing byte. Then the same for a part of a
- * character, with the rest of the character and more beyond that. */
-struct edges {
-    uint32_t before, behind, before_inside, behind_inside;
-};
-
-static bool is_ascii(char byte)
-{
-    return (unsigned char)byte < 0x80;
-}
-
-static void set_least(uint32_t *least, uint32_t rank)
-{
-    *least = rank < *least ? rank : *least;
-}
-
-static void add_edges(const struct compiler *c, struct edges *edges, uint64_t split)
-{
-    uint32_t id = BPE_SPLIT_LEFT(split), next = BPE_SPLIT_RIGHT(split), rank = BPE_SPLIT_RANK(split);
-    struct str left = c->by_id[id]->text, right = c->by_id[next]->text;
-    size_t last = left.len - 1, first = 0; /* where characters begin */
-    while (last > 0 && bpe_continues((unsigned char)left.data[last]))
-        last--;
-    while (first < right.len && bpe_continues((unsigned char)right.data[first]))
-        first++;
-    if (!is_ascii(left.data[left.len - 1]))
-        set_least(&edges[next].before, rank);
-    if (first == 0)
-        set_least(&edges[id].behind, rank);
-    else if (last > 0 && !is_ascii(left.data[last - 1]))
-        set_least(&edges[next].before_inside, rank);
-    if (first > 0 && first < right.len)
-        set_least(&edges[id].behind_inside, rank);
-}
-
-static struct edges *find_edges(const struct compiler *c)
-{
-    struct edges *edges = mem_calloc(c->n_ids, sizeof *edges);
-    memset(edges, 0xff, c->n_ids * sizeof *edges);
-    for (uint32_t id = 0; id < c->n_ids; id++)
-        if (BPE_SPLIT_RANK(c->splits[id]) > 0)
-            add_edges(c, edges, c->splits[id]);
-    return edges;
-}
-
-/* Whether no merge with what stands before the token takes a part of it before it is whole; with the text before its
- * character, or with another token of that and more. */
-static bool begins_alone(const struct compiler *c, const struct edges *edges, uint32_t id, bool inside)
-{
-    for (uint32_t rank; (rank = BPE_SPLIT_RANK(c->splits[id])) > 0;) {
-        id = BPE_SPLIT_LEFT(c->splits[id]);
-        if ((inside ? edges[id].before_inside : edges[id].before) <= rank)
-            return false;
-    }
-    return true;
-}
-
-static bool ends_alone(const struct compiler *c, const struct edges *edges, uint32_t id, bool inside)
-{
-    for (uint32_t rank; (rank = BPE_SPLIT_RANK(c->splits[id])) > 0;) {
-        id = BPE_SPLIT_RIGHT(c->splits[id]);
-        if ((inside ? edges[id].behind_inside : edges[id].behind) <= rank)
-            return false;
-    }
-    return true;
-}
-
-/* BPE_CHARACTER, or 0. */
-static uint64_t make_character(const struct compiler *c, const struct edges *edges, uint32_t character)
-{
-    const char bytes[3] = {(char)(0xe0 | character >> 12), (char)(0x80 | (character >> 6 & 63)),
-                           (char)(0x80 | (character & 63))};
-    struct text_of of = {c, bytes};
-    struct bpe_symbol symbols[3];
-    for (uint32_t i = 0; i < 3; i++) {
-        symbols[i] = (struct bpe_symbol){.id = c->head->single[(unsigned char)bytes[i]], .from = i, .to = i + 1};
-        if (symbols[i].id == BPE_NONE)
-            return 0;
-    }
-    size_t count = c->model->merge_by_rank ? bpe_merge_symbols(symbols, 3, rank_by_text, &of)
-                                           : bpe_merge_symbols(symbols, 3, rank_by_list, c);
-    uint32_t first = symbols[0].id, last = symbols[count - 1].id;
-    if (count > 2 || !begins_alone(c, edges, first, false) || !ends_alone(c, edges, last, false))
-        return 0;
-    if (count == 2 && !(begins_alone(c, edges, last, true) && ends_alone(c, edges, first, true)))
-        return 0;
-    return BPE_CHARACTER(first, count == 2 ? last : 0, symbols[0].to) |
-           (edges[first].before != UINT32_MAX ? BPE_CHARACTER_MERGES_BEFORE : 0) |
-           (edges[last].behind != UINT32_MAX ? BPE_CHARACTER_MERGES_BEHIND : 0);
-}
-
-/* Blocks in which no character is a token, which are of rare ones, are left out. */
-static void write_characters(const struct compiler *c, struct image_writer *image)
-{
-    uint16_t of_block[BPE_BLOCKS] = {0}, n_blocks = 1;
-    uint64_t block[64] = {0};
-    struct edges *edges = find_edges(c);
-    struct buf blocks;
-    buf_init(&blocks, BUF_UNBOUNDED);
-    buf_add(&blocks, str_make((const char *)of_block, sizeof of_block));
-    buf_add(&blocks, str_make((const char *)block, sizeof block));
-    for (uint32_t at = 0x800 / 64; at < BPE_BLOCKS && c->head->ordered; at++) {
-        bool common = false;
-        for (uint32_t i = 0; i < 64; i++) {
-            block[i] = make_character(c, edges, at << 6 | i);
-            common = common || BPE_CHARACTER_LENGTH(block[i]) == 3;
-        }
-        if (!common)
-            continue;
-        of_block[at] = n_blocks++;
-        buf_add(&blocks, str_make((const char *)block, sizeof block));
-    }
-    memcpy(blocks.data, of_block, sizeof of_block);
-    image_add(image, IMAGE_CHARACTERS, blocks.data, blocks.len);
-    buf_finish(&blocks);
-    free(edges);
-}
-
-static void write_symbols(struct compiler *c, struct image_writer *image)
+static void write_symbols(struct bpe_compiler *c, struct image_writer *image)
 {
     size_t n_doubles = 1 << 16;
     uint16_t *doubles = mem_calloc(n_doubles, sizeof *doubles);
@@ -369,13 +235,13 @@ static void write_symbols(struct compiler *c, struct image_writer *image)
     }
     if (c->model->byte_level) {
         image_add(image, IMAGE_DOUBLES, doubles, n_doubles * sizeof *doubles);
-        write_characters(c, image);
+        bpe_compile_characters(c, image);
     }
     free(doubles);
 }
 
 /* Where text can be cut in front of U+2581: behind all bytes that no token has before it. */
-static void find_cuts(struct compiler *c)
+static void find_cuts(struct bpe_compiler *c)
 {
     struct str space = STR("\xe2\x96\x81");
     uint32_t id = find_text(c, space);
@@ -395,7 +261,7 @@ static void find_cuts(struct compiler *c)
     }
 }
 
-static enum status write_whole(struct compiler *c, struct image_writer *image)
+static enum status write_whole(struct bpe_compiler *c, struct image_writer *image)
 {
     struct bpe_whole_token *tokens = mem_calloc(c->n_ids, sizeof *tokens);
     size_t count = 0;
@@ -412,7 +278,7 @@ static enum status write_whole(struct compiler *c, struct image_writer *image)
     return status;
 }
 
-static enum status read_model(struct compiler *c)
+static enum status read_model(struct bpe_compiler *c)
 {
     const struct model_spec *model = c->model;
     struct bpe_head *head = c->head;
@@ -439,10 +305,10 @@ enum status bpe_compile(const struct model_spec *model, struct image_writer *ima
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    struct compiler c = {.model = model,
-                         .seed = (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(uintptr_t)&now,
-                         .head = mem_zalloc(sizeof(struct bpe_head)),
-                         .error = error};
+    struct bpe_compiler c = {.model = model,
+                             .seed = (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(uintptr_t)&now,
+                             .head = mem_zalloc(sizeof(struct bpe_head)),
+                             .error = error};
     enum status status = read_model(&c);
     if (status == STATUS_OK) {
         c.made = mem_calloc(c.n_ids, sizeof *c.made);
