@@ -79,6 +79,7 @@ struct run_counts {
     int64_t largest;  /* difference, either way */
     int64_t off;      /* in a row that differ by more than a tokenizer of the server's own could */
     bool warned;
+    bool told_inexact; /* that the tokenizer gave up on some text */
 };
 
 struct run {
@@ -143,6 +144,9 @@ void run_notice(struct run *run, enum notice_kind kind, const char *name, struct
 /* Takes a notice in that has the two counts of a prompt; warns, once, when they say that the tokenizer is another than
  * the server's. */
 void run_compare_counts(struct run *run, const struct notice *notice);
+
+/* Warns, once, when the tokenizer could not cut some text as its patterns say (tokenizer_gave_up). */
+void run_check_counter(struct run *run);
 
 /* ---- run_clock.c ---- */
 

@@ -1,6 +1,8 @@
-/* The server's count of each prompt beside ours. */
+/* The server's count of each prompt beside ours, and whether ours is what it says. */
 #include "agent/token_meter.h"
+#include "core/utf8.h"
 #include "engine/internal.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 
@@ -10,6 +12,8 @@
 
 /* Prompts in a row before it is said. */
 #define TELLING_PROMPTS 3
+
+#define SHOWN_PATTERN 200 /* bytes */
 
 static void warn(struct run *run, const struct notice *notice)
 {
@@ -37,4 +41,19 @@ void run_compare_counts(struct run *run, const struct notice *notice)
     counts->off = off ? counts->off + 1 : 0;
     if (counts->off >= TELLING_PROMPTS && !counts->warned)
         warn(run, notice);
+}
+
+void run_check_counter(struct run *run)
+{
+    const struct token_counter *counter = run->options.config.counter;
+    struct str pattern;
+    if (run->counts.told_inexact || !counter || !counter->tokenizer || !tokenizer_gave_up(counter->tokenizer, &pattern))
+        return;
+    char text[400];
+    snprintf(
+        text, sizeof text,
+        "the counts are not exact: a pattern of the tokenizer needs too many tries on texts of this process: %.*s%s",
+        (int)utf8_floor(pattern, SHOWN_PATTERN), pattern.data, pattern.len > SHOWN_PATTERN ? "\xE2\x80\xA6" : "");
+    run->counts.told_inexact = true;
+    run_notice(run, NOTICE_RETRY, "tokenizer", str_of(text));
 }

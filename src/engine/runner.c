@@ -246,6 +246,8 @@ static void notify(struct run *run, const struct notice *notice)
         .context_limit = notice->context_limit,
         .cost_usd = notice->cost_usd,
     };
+    if (notice->kind != NOTICE_RUN_STARTED)
+        run_check_counter(run);
     if (run->options.observe)
         run->options.observe(run->options.user, run, notice);
     if (notice->count_method)

@@ -71,8 +71,8 @@ struct run_options {
     /* Every notice of the run, in order, from the loop's thread. `event` as JSON is made by run_event_json. The
      * runner's own notices are of the kind NOTICE_RETRY, and `name` says what they are about: "model" (a try failed,
      * another follows), "waiting" and "resumed" (in the model client's queue; the run's clock stands still),
-     * "parameter" (the server refused one), "tokenizer" (it is not the server's), else a tool (something went wrong
-     * that the tool got over, or tells the model in other words). NULL is allowed. */
+     * "parameter" (the server refused one), "tokenizer" (it is not the server's, or its counts are not exact), else a
+     * tool (something went wrong that the tool got over, or tells the model in other words). NULL is allowed. */
     void (*observe)(void *user, const struct run *run, const struct notice *notice);
 
     /* Once, last; never from inside run_start. `result` is borrowed until it returns; then the run is gone. */

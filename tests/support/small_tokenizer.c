@@ -220,11 +220,9 @@ static json_t *make_file(enum small_kind kind, bool chat_tokens)
     return file;
 }
 
-void small_tokenizer_init(struct small_tokenizer *small, enum small_kind kind, bool chat_tokens)
+void small_tokenizer_open(struct small_tokenizer *small, struct str file)
 {
-    json_t *file = make_file(kind, chat_tokens);
-    char *text = json_to_text(file);
-    const struct tokenizer_source source = {.name = STR("tokenizer.json"), .main = str_of(text)};
+    const struct tokenizer_source source = {.name = STR("tokenizer.json"), .main = file};
     struct buf image;
     struct error error = {0};
     buf_init(&image, BUF_UNBOUNDED);
@@ -236,6 +234,13 @@ void small_tokenizer_init(struct small_tokenizer *small, enum small_kind kind, b
     if (tokenizer_open(str_make(small->image, image.len), &small->tokenizer, &error) != STATUS_OK)
         fail_msg("%s", error.message);
     buf_finish(&image);
+}
+
+void small_tokenizer_init(struct small_tokenizer *small, enum small_kind kind, bool chat_tokens)
+{
+    json_t *file = make_file(kind, chat_tokens);
+    char *text = json_to_text(file);
+    small_tokenizer_open(small, str_of(text));
     free(text);
     json_decref(file);
 }

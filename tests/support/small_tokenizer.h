@@ -24,6 +24,10 @@ struct small_tokenizer {
 /* `chat_tokens`: the marks of all chat templates are tokens of the vocabulary; else they are ordinary text. Fails the
  * test when it cannot be made. */
 void small_tokenizer_init(struct small_tokenizer *small, enum small_kind kind, bool chat_tokens);
+
+/* The same of a tokenizer.json. */
+void small_tokenizer_open(struct small_tokenizer *small, struct str file);
+
 void small_tokenizer_finish(struct small_tokenizer *small);
 
 #endif

@@ -186,6 +186,42 @@ static void run_counts__the_journal_knows_the_tokenizer(void **state)
     small_tokenizer_finish(&small);
 }
 
+/* How often a run says it, of a question that has the tokenizer try ever more, or not. */
+static size_t told_of_pattern(const char *question)
+{
+    static const char file[] =
+        "{\"added_tokens\": [], \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(?:a+)+$\"}, "
+        "\"behavior\": \"Isolated\", \"invert\": false}, \"model\": {\"type\": \"BPE\", \"unk_token\": \"<unk>\", "
+        "\"vocab\": {\"<unk>\": 0, \"a\": 1}, \"merges\": []}}";
+    REPLIES({.text = MORE}, {.text = MORE}, {.text = "<answer>done</answer>"});
+    struct small_tokenizer small;
+    small_tokenizer_open(&small, STR(file));
+    struct token_counter *counter = token_counter_create(small.tokenizer);
+    world.options.config.counter = counter;
+    engine_world_run(&world, question);
+    size_t i, times = 0;
+    json_t *event;
+    json_array_foreach (world.events, i, event) {
+        const char *of = json_get_string(event, "of");
+        if (!of || strcmp(of, "tokenizer") != 0)
+            continue;
+        assert_non_null(strstr(json_get_string(event, "text"), "(?:a+)+$"));
+        assert_true(i > 0 && i + 1 < json_array_size(world.events)); /* the run's start and end stay where they are */
+        times++;
+    }
+    engine_world_finish(&world);
+    token_counter_destroy(counter);
+    small_tokenizer_finish(&small);
+    return times;
+}
+
+static void run_counts__a_pattern_that_was_given_up_is_said_once(void **state)
+{
+    (void)state;
+    assert_int_equal(told_of_pattern("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), 1);
+    assert_int_equal(told_of_pattern("ab"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +231,7 @@ int main(void)
         cmocka_unit_test(run_counts__what_is_off_now_and_then_is_not_said),
         cmocka_unit_test(run_counts__outputs_of_tools_are_cut_by_the_counter),
         cmocka_unit_test(run_counts__the_journal_knows_the_tokenizer),
+        cmocka_unit_test(run_counts__a_pattern_that_was_given_up_is_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
