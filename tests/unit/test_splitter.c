@@ -253,17 +253,23 @@ static void check_joined(const struct splitter *const *splitters, size_t n, stru
     free(found.items);
 }
 
-static void splitter__joins_patterns_that_follow_each_other(void **state)
+/* DeepSeek's three; of those that are known, the ones that leave text out. */
+static void create_three(struct splitter *three[3])
 {
-    (void)state;
-    struct splitter *three[3] = {0};
     size_t n = 0;
-    struct buf text;
-    uint64_t seed = 6;
     for (size_t k = 0; splitter_known_at(k); k++)
         if (!splitter_known_at(k)->covers_all && n < 3)
             three[n++] = create(regex(splitter_known_at(k)->pattern), SPLITTER_AUTO);
     assert_int_equal(n, 3);
+}
+
+static void splitter__joins_patterns_that_follow_each_other(void **state)
+{
+    (void)state;
+    struct splitter *three[3];
+    struct buf text;
+    uint64_t seed = 6;
+    create_three(three);
     const struct splitter *const splitters[] = {three[0], three[1], three[2]};
     assert_null(splitter_join(splitters, 2));
     assert_null(splitter_join(splitters + 1, 1));
@@ -284,6 +290,43 @@ static void splitter__joins_patterns_that_follow_each_other(void **state)
     buf_finish(&text);
     for (size_t i = 0; i < 3; i++)
         splitter_destroy(three[i]);
+}
+
+/* Every text of three samples stands alone in its memory, so that a sanitizer sees what is read behind it. */
+static void splitter__reads_nothing_behind_the_text(void **state)
+{
+    (void)state;
+    struct splitter *three[3], *known[32] = {0};
+    size_t n_known = 0;
+    struct buf text;
+    create_three(three);
+    const struct splitter *const splitters[] = {three[0], three[1], three[2]};
+    for (; splitter_known_at(n_known); n_known++) {
+        const struct splitter_known *one = splitter_known_at(n_known);
+        struct spec_pattern pattern = {str_of(one->pattern), true, one->tiktoken_only};
+        assert_true(n_known < sizeof known / sizeof known[0]);
+        known[n_known] = create(pattern, SPLITTER_AUTO);
+    }
+    buf_init(&text, BUF_UNBOUNDED);
+    for (size_t i = 0; i < N_SAMPLES * N_SAMPLES * N_SAMPLES; i++) {
+        buf_reset(&text);
+        add_code_point(&text, samples[i % N_SAMPLES]);
+        add_code_point(&text, samples[i / N_SAMPLES % N_SAMPLES]);
+        add_code_point(&text, samples[i / N_SAMPLES / N_SAMPLES]);
+        char *alone = mem_calloc(text.len, 1);
+        memcpy(alone, text.data, text.len);
+        struct pieces pieces = split(splitter_join(splitters, 3), str_make(alone, text.len));
+        check_covers(&pieces, str_make(alone, text.len));
+        free(pieces.items);
+        for (size_t k = 0; k < n_known; k++)
+            free(split(known[k], str_make(alone, text.len)).items);
+        free(alone);
+    }
+    buf_finish(&text);
+    for (size_t k = 0; k < n_known; k++)
+        splitter_destroy(known[k]);
+    for (size_t k = 0; k < 3; k++)
+        splitter_destroy(three[k]);
 }
 
 /* Every code point there is, in an order that mixes them. */
@@ -598,6 +641,7 @@ int main(void)
         cmocka_unit_test(splitter__equals_pcre2_on_random_text),
         cmocka_unit_test(splitter__equals_pcre2_on_ascii_in_blocks),
         cmocka_unit_test(splitter__joins_patterns_that_follow_each_other),
+        cmocka_unit_test(splitter__reads_nothing_behind_the_text),
         cmocka_unit_test(splitter__equals_pcre2_on_every_code_point),
         cmocka_unit_test(splitter__splits_as_the_libraries_do),
         cmocka_unit_test(splitter__gives_pieces_of_gpt2),
