@@ -16,7 +16,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "text/charset.h"
-#include "text/html.h"
+#include "text/html/html.h"
 
 static double seconds(void)
 {

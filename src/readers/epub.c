@@ -5,7 +5,7 @@
 
 #include "core/mem.h"
 #include "readers/office.h"
-#include "text/html.h"
+#include "text/html/html.h"
 
 #define MAX_ITEMS 20000
 

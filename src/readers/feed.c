@@ -4,7 +4,7 @@
 
 #include "readers/writer.h"
 #include "readers/xml.h"
-#include "text/html.h"
+#include "text/html/html.h"
 
 #define MAX_ITEMS 5000
 #define MAX_FIELD ((size_t)1 << 20)

@@ -1,6 +1,6 @@
 #include "readers/kind_text.h"
 
-#include "text/html.h"
+#include "text/html/html.h"
 
 struct str media_type(struct str content_type)
 {

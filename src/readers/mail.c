@@ -8,7 +8,7 @@
 #include "readers/internal.h"
 #include "readers/writer.h"
 #include "text/charset.h"
-#include "text/html.h"
+#include "text/html/html.h"
 
 #define MAX_DEPTH  12
 #define MAX_PARTS  500

@@ -5,7 +5,7 @@
 #include "core/mem.h"
 #include "core/utf8.h"
 #include "readers/internal.h"
-#include "text/html.h"
+#include "text/html/html.h"
 #include "text/markdown.h"
 
 #define MAX_INCLUDE_PAGE 4096 /* bytes; pages that only include another are short */

@@ -11,7 +11,7 @@
 #include "readers/kind_text.h"
 #include "readers/writer.h"
 #include "text/charset.h"
-#include "text/html.h"
+#include "text/html/html.h"
 #include "text/markdown.h"
 
 #define DEFAULT_CAP        ((size_t)10 << 20)

@@ -1,5 +1,5 @@
 /* Pages to Markdown: structure, the main part, what is left out, metadata, and input made to hurt. */
-#include "text/html.h"
+#include "text/html/html.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,37 +31,6 @@ static void assert_markdown(const char *html, const char *expected)
     char *text = convert(str_of(html), true, false);
     assert_string_equal(text, expected);
     free(text);
-}
-
-static void html__writes_markdown(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"<p>One\n  two</p><p>three", "One two\n\nthree\n"},
-        {"just text", "just text\n"},
-        {"<h2>Title</h2>text", "## Title\n\ntext\n"},
-        {"a<br>b", "a\nb\n"},
-        {"<p>a <b>bold</b>, <i> lean </i>and <em></em>none", "a **bold**, *lean* and none\n"},
-        {"<p>see <a href='../c?x=1&amp;y=2'>this</a>.", "see [this](https://example.org/c?x=1&y=2).\n"},
-        {"<p><a href='javascript:x()'>a</a> <a href='#top'>b</a> <a href='mailto:x@y'>c</a>", "a b c\n"},
-        {"<p>use <code>a`b</code> or <code>c</code>", "use `` a`b `` or `c`\n"},
-        {"<ul><li>a<li>b<ul><li>c</ul><li>d</ul>", "- a\n- b\n  - c\n- d\n"},
-        {"<ol start=9><li>a<li>b</ol>", "9. a\n10. b\n"},
-        {"<ul><li><p>a</p><p>b</p></li></ul>", "- a\n\n  b\n"},
-        {"<blockquote><p>a</p><p>b</p></blockquote>c", "> a\n>\n> b\n\nc\n"},
-        {"<pre><code class='language-c'>int a;\n\n  int b;\n</code></pre>", "```c\nint a;\n\n  int b;\n```\n"},
-        {"<pre>```</pre>", "````\n```\n````\n"},
-        {"<table><tr><th>a<th>b<tr><td>1<td>2|3</table>", "| a | b |\n| --- | --- |\n| 1 | 2\\|3 |\n"},
-        {"<table><tr><td><p>laid out</p></td></tr></table>", "laid out\n"},
-        {"<dl><dt>term<dd>meaning</dl>", "term\n: meaning\n"},
-        {"<p># no heading<p>- no item", "\\# no heading\n\n\\- no item\n"},
-        {"<p><img src='/i.png' alt='A cat'>", "![A cat](https://example.org/i.png)\n"},
-        {"a &lt;b&gt; &amp;amp; &eacute;&#x4e2d;", "a <b> &amp; é中\n"},
-        {"", ""},
-        {"<p>   </p>", ""},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_markdown(cases[i][0], cases[i][1]);
 }
 
 static void html__obeys_base_elements(void **state)
@@ -307,7 +276,6 @@ static void html__is_recognized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(html__writes_markdown),
         cmocka_unit_test(html__obeys_base_elements),
         cmocka_unit_test(html__drops_what_is_not_seen),
         cmocka_unit_test(html__finds_the_main_part),

@@ -1,17 +1,17 @@
-/* src/text/html.h
+/* src/text/html/html.h
  *
  * HTML to Markdown: the main text of a page, or all of it, and what the page says about itself.
  *
- * The page is parsed as browsers' tag soup is (libxml2's HTML parser, which never reads a file or the network), what a
- * reader would not see or not want is dropped (scripts, navigation, banners, forms and everything hidden, where
- * instructions to language models like to stand), and the rest is written as Markdown: headings, paragraphs, nested
- * lists, GFM tables, fenced code with its language, quotes, definition lists, links made absolute. A page that has any
- * visible text never comes back empty: where no main part stands out, the whole body is taken.
+ * The page becomes a tree as in a browser (tree.h), what a reader would not see or not want is left out (content.h:
+ * scripts, navigation, banners, readers' comments and everything hidden, where instructions to language models like to
+ * stand), and the rest is written as Markdown (write.h): headings, paragraphs, nested lists, GFM tables, fenced code
+ * with its language, quotes, formulas, footnotes, links made absolute. A page that has any visible text never comes
+ * back empty.
  *
  * Pure: no I/O, no state between calls, any thread. Time is linear in the input, at any depth of nesting.
  */
-#ifndef FATHOM_TEXT_HTML_H
-#define FATHOM_TEXT_HTML_H
+#ifndef FATHOM_TEXT_HTML_HTML_H
+#define FATHOM_TEXT_HTML_HTML_H
 
 #include <stdatomic.h>
 
@@ -37,10 +37,11 @@ struct html_page {
     char *title;
     char *canonical_url; /* absolute when base_url was given */
     char *author;
-    char *date; /* of publication, as the page writes it, mostly ISO 8601 */
+    char *date;     /* of publication: ISO 8601, a day or a time as precise as the page has it */
+    char *modified; /* the same */
     char *site_name;
     char *description;
-    char *language; /* BCP 47, as the page writes it */
+    char *language; /* BCP 47 */
     bool truncated; /* max_text_bytes was reached */
 };
 
