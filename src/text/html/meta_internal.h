@@ -50,8 +50,9 @@ struct meta {
     struct str page_url;
     char *values[META_FIELDS];
     unsigned ranks[META_FIELDS];
-    uint8_t *aside;   /* one per node: 0 not asked yet, 1 no, 2 yes */
-    uint32_t heading; /* the node of the main heading, 0 without one */
+    uint8_t *aside;     /* one per node: 0 not asked yet, 1 no, 2 yes */
+    uint32_t date_node; /* the text near the heading that is a date, 0 without one */
+    uint32_t heading;   /* the node of the main heading, 0 without one */
 };
 
 struct str meta_value(const struct meta *meta, enum meta_field field); /* empty when there is none */
@@ -97,6 +98,11 @@ bool meta_date_in_address(struct str address, char out[40]);
 /* Appends a name to a list of names joined with ", ", without "By", addresses, and what is no name; nothing when it is
  * already there. */
 void meta_add_author(struct str name, struct buf *list);
+
+/* Without "By", "Author:" and the like in front. */
+struct str meta_without_by(struct str name);
+
+/* ---- meta_byline.c ---- */
 
 /* Looks for the author and the date around the heading. */
 void meta_read_byline(struct meta *meta);

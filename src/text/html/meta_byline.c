@@ -1,0 +1,370 @@
+/* The author and the date where a reader sees them: around the heading. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "text/html/meta_internal.h"
+
+#define MAX_NAME_BYTES 120
+
+/* ---- names in lines ---- */
+
+/* Up to what no longer is a name in a line with one: a date, a bar, a bullet. */
+static struct str name_alone(struct str line)
+{
+    static const char *const ends[] = {" | ",         " • ",      " · ",        " » ",        " – ",      " — ",
+                                       " - ",         " on ",     " in ",       " Published", " Updated", " Posted",
+                                       ", Published", "Updated:", "Published:", " at "};
+    size_t end = line.len;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t at = str_find(str_slice(line, 0, end), str_of(ends[i]), 0);
+        if (at != STR_NONE && at > 0)
+            end = at;
+    }
+    for (size_t i = 0; i < end; i++) {
+        if (ascii_is_digit(line.data[i]) && i && line.data[i - 1] == ' ') { /* of a date */
+            end = i - 1;
+            size_t month = str_rfind_char(str_slice(line, 0, end), ' ');
+            if (month != STR_NONE && meta_is_month(str_slice(line, month + 1, end)))
+                end = month;
+        }
+    }
+    return str_trim(str_slice(line, 0, end));
+}
+
+/* Whether a word is one of buttons and menus, or of a date. */
+static bool is_furniture(struct str word)
+{
+    static const char *const words[] = {
+        "more",     "posts",     "account",      "sign",    "free",     "trial",     "started",  "join",
+        "home",     "subscribe", "view",         "read",    "follow",   "share",     "login",    "profiles",
+        "profile",  "reviews",   "comment",      "history", "comments", "all",       "about",    "contact",
+        "search",   "menu",      "subscription", "monday",  "tuesday",  "wednesday", "thursday", "friday",
+        "saturday", "sunday",    "mon",          "tue",     "wed",      "thu",       "fri",      "sat",
+        "sun",      "minutes",   "min",          "ago",     "see",      "your",      "you",      "this",
+        "our",      "the",       "click",        "here",    "photo",    "image",     "updated",  "published"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (str_equal_ascii_nocase(word, str_of(words[i])))
+            return true;
+    return false;
+}
+
+/* Whether a text of a byline looks like names and nothing else: a few words each, none of them a button's. */
+static bool is_name(struct str name)
+{
+    size_t words = 0, all = 0, digits = 0;
+    if (str_find_char(name, ' ', 0) == STR_NONE && meta_is_month(name))
+        return false;
+    struct str rest = name, word;
+    while (str_split_next(&rest, ' ', &word)) {
+        bool comma = str_ends_with(word, STR(","));
+        struct str bare = comma ? str_slice(word, 0, word.len - 1) : word;
+        bool team =
+            str_find_nocase(name, STR("team"), 0) != STR_NONE || str_find_nocase(name, STR("staff"), 0) != STR_NONE;
+        if (!bare.len || (is_furniture(bare) && !(team && str_equal_ascii_nocase(bare, STR("the")))))
+            return false;
+        bool joins = str_equal_ascii_nocase(bare, STR("and")) || str_equal(bare, STR("&"));
+        words = joins ? 0 : words + 1;
+        if (words > 5 || ++all > 14)
+            return false;
+        words = comma ? 0 : words;
+    }
+    for (size_t i = 0; i < name.len; i++)
+        digits += ascii_is_digit(name.data[i]);
+    bool sentence = str_find_char(name, '?', 0) != STR_NONE || str_find_char(name, '!', 0) != STR_NONE ||
+                    str_ends_with(name, STR(":")) || str_starts_with(name, STR("I "));
+    return name.len > 1 && name.len <= 100 && digits <= 6 && !sentence;
+}
+
+static bool attribute_has(const struct meta *meta, uint32_t node, enum html_attribute attribute,
+                          const char *const *words)
+{
+    return meta_mentions(html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute), words);
+}
+
+/* How likely an element holds the author's name: 0 not, else the lower the better. */
+static unsigned byline_rank(const struct meta *meta, uint32_t node)
+{
+    static const char *const names[] = {"author", "byline", "by-line", "writer", "contributor", NULL};
+    static const char *const members[] = {"username", "user-name", "poster", "creator", "user_name", NULL};
+    static const char *const others[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
+                                         "social", "date",  "authority", "time",  "job",       "title-",
+                                         "role",   "count", "rank",      "badge", "link-list", NULL};
+    static const char *const addresses[] = {"/author/", "/authors/", "/contributor", "/writer", "/by/", NULL};
+    static const char *const people[] = {"/people/", "/profile/", "/user/", "/users/", "/member", "/staff/", NULL};
+    const struct html_node *at = &meta->tree->nodes[node];
+    if (at->n_attributes == 0)
+        return 0;
+    struct str rel = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_REL);
+    if (rel.len && str_find_nocase(str_slice(rel, 0, 100), STR("author"), 0) != STR_NONE)
+        return 1;
+    unsigned rank = 0;
+    if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, addresses))
+        rank = 2;
+    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
+        rank = 3;
+    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, members))
+        rank = 4;
+    else if (node > meta->heading && at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, people))
+        rank = 6;
+    return rank && attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, others) ? 0 : rank;
+}
+
+/* The names in the links inside an element, where there are any; "" joins none. */
+static void linked_names(const struct meta *meta, uint32_t node, struct buf *list)
+{
+    const struct html_tree *tree = meta->tree;
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most MAX_NAME_BYTES */
+    for (uint32_t i = node, n = 0; i < tree->nodes[node].end && n < 6; i++) {
+        if (tree->nodes[i].element != HTML_A)
+            continue;
+        buf_reset(&text);
+        html_tree_text(tree, i, MAX_NAME_BYTES, &text);
+        n++;
+        if (text.len && is_name(buf_str(&text)) && text.len < MAX_NAME_BYTES - 4)
+            meta_add_author(buf_str(&text), list);
+    }
+    buf_finish(&text);
+}
+
+/* Of an element with lines below each other, the node of the first that is not just "By". */
+static uint32_t first_line(const struct html_tree *tree, uint32_t node)
+{
+    uint32_t first = 0;
+    for (uint32_t i = node + 1; i < tree->nodes[node].end && i < node + 40; i++) {
+        bool text = tree->nodes[i].element == HTML_TEXT;
+        if (text && !first && meta_without_by(str_trim(tree->nodes[i].text)).len > 3)
+            first = i;
+        else if (first && (html_flags(tree->nodes[i].element) & ELEMENT_BLOCK))
+            return first;
+    }
+    return node;
+}
+
+static void offer_byline(struct meta *meta, uint32_t node, unsigned rank)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most six names */
+    if (meta->values[META_AUTHOR] && meta->ranks[META_AUTHOR] <= rank)
+        return;
+    linked_names(meta, node, &text);
+    bool aside = meta_is_aside(meta, meta->tree->nodes[node].parent);
+    if (text.len && !aside)
+        meta_offer(meta, META_AUTHOR, rank, buf_str(&text));
+    buf_reset(&text);
+    html_tree_text(meta->tree, first_line(meta->tree, node), MAX_NAME_BYTES, &text);
+    struct str name = buf_str(&text);
+    if (name.len < MAX_NAME_BYTES - 4) {
+        name = name_alone(meta_without_by(name));
+        if (is_name(name) && !aside)
+            meta_offer(meta, META_AUTHOR, rank, name);
+    }
+    buf_finish(&text);
+}
+
+/* "By Jane Doe" in a text of its own, or "By" before an element with the name. */
+static void try_text(struct meta *meta, uint32_t node)
+{
+    static const char *const marks[] = {"by ", "written by", "posted by", "von ", "par ", "por ", "作者", "автор"};
+    struct str text = str_trim(meta->tree->nodes[node].text);
+    if (text.len > 100)
+        return;
+    bool alone = str_equal_ascii_nocase(text, STR("by")) || str_equal_ascii_nocase(text, STR("by:"));
+    bool marked = alone;
+    for (size_t i = 0; !marked && i < sizeof marks / sizeof marks[0]; i++)
+        marked = str_starts_with_nocase(text, str_of(marks[i]));
+    if (!marked)
+        return;
+    struct str name = name_alone(meta_without_by(text));
+    bool capital = name.len && !(name.data[0] >= 'a' && name.data[0] <= 'z');
+    if (!alone && name.len && name.len < text.len && capital && is_name(name)) {
+        if (!meta_is_aside(meta, node))
+            meta_offer(meta, META_AUTHOR, RANK_BYLINE + 5, name);
+    } else if (alone || meta_without_by(text).len == text.len) {
+        uint32_t next = node + 1;
+        if (next < meta->tree->count && meta->tree->nodes[next].element != HTML_TEXT)
+            offer_byline(meta, next, RANK_BYLINE + 5);
+    }
+}
+
+/* ---- dates ---- */
+
+static void try_time(struct meta *meta, uint32_t node, bool near)
+{
+    static const char *const changes[] = {"updat", "modif", "changed", NULL};
+    struct str when = html_tree_attribute(meta->tree, &meta->tree->nodes[node], HTML_ATTRIBUTE_DATETIME);
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most 120 bytes */
+    if (!when.len) {
+        html_tree_text(meta->tree, node, 120, &text);
+        when = buf_str(&text);
+    }
+    bool change = attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, changes) ||
+                  attribute_has(meta, node, HTML_ATTRIBUTE_ITEMPROP, changes);
+    if (!meta_is_aside(meta, node)) {
+        if (change)
+            meta_offer(meta, META_MODIFIED, RANK_TIME, when);
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + (change ? 30U : 0U) + (near ? 0U : 10U), when);
+    }
+    buf_finish(&text);
+}
+
+/* Whether a text is a date and little else. */
+static bool is_date(struct str text)
+{
+    char date[40];
+    text = str_trim(text);
+    return text.len >= 8 && text.len < 50 && meta_date(text, false, false, date);
+}
+
+static void try_date_text(struct meta *meta, uint32_t node)
+{
+    struct str text = str_trim(meta->tree->nodes[node].text);
+    size_t digits = 0;
+    for (size_t i = 0; i < text.len && i < 120; i++)
+        digits += ascii_is_digit(text.data[i]);
+    if (text.len > 100 || digits < 5 || meta_is_aside(meta, node))
+        return;
+    bool change =
+        str_find_nocase(text, STR("updat"), 0) != STR_NONE || str_find_nocase(text, STR("modif"), 0) != STR_NONE;
+    if (change)
+        meta_offer(meta, META_MODIFIED, RANK_TEXT, text);
+    meta_offer(meta, META_PUBLISHED, RANK_TEXT + (change ? 30U : 0U), text);
+}
+
+static void try_named_date(struct meta *meta, uint32_t node)
+{
+    struct buf text;
+    buf_init(&text, BUF_UNBOUNDED); /* at most 80 bytes */
+    html_tree_text(meta->tree, node, 80, &text);
+    if (text.len < 60 && !meta_is_aside(meta, node))
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + 10, buf_str(&text));
+    buf_finish(&text);
+}
+
+/* Elements for times, and those named so, anywhere in the page. Of a page that is no article several days are those of
+ * other pages. */
+static void read_far_dates(struct meta *meta)
+{
+    static const char *const names[] = {"date", "publish", "posted", "dateline", NULL};
+    const struct html_tree *tree = meta->tree;
+    char *first = NULL;
+    unsigned n = 0, days = 0;
+    for (uint32_t i = 1; i < tree->count && n < 50 && days < 3; i++) {
+        if (tree->nodes[i].element == HTML_TIME)
+            try_time(meta, i, false);
+        else if (tree->nodes[i].n_attributes && attribute_has(meta, i, HTML_ATTRIBUTE_CLASS, names))
+            try_named_date(meta, i);
+        else
+            continue;
+        n++;
+        const char *found = meta->values[META_PUBLISHED];
+        if (found && !first)
+            first = mem_strdup(found);
+        if (found && !meta_is_article(meta)) {
+            days += days == 0 || strncmp(first, found, 10) != 0;
+            free(meta->values[META_PUBLISHED]);
+            meta->values[META_PUBLISHED] = NULL;
+        } else if (found) {
+            break;
+        }
+    }
+    if (first && days > 0 && days < 3)
+        meta_offer(meta, META_PUBLISHED, RANK_TIME + 10, str_of(first));
+    free(first);
+}
+
+/* Whether the times are of many days: those of other pages, which this one lists. */
+static bool lists_times(const struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    unsigned days = 0, n = 0;
+    struct str before = {0};
+    for (uint32_t i = 1; i < tree->count && n < 60; i++) {
+        if (tree->nodes[i].element != HTML_TIME)
+            continue;
+        struct str when = str_slice(html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_DATETIME), 0, 10);
+        n++;
+        days += when.len == 10 && !str_equal(when, before);
+        before = when;
+    }
+    return days > 3;
+}
+
+/* Whether a text looks like one person's name: two to four words with capitals. */
+static bool is_person(struct str text)
+{
+    static const char *const particles[] = {"de", "da", "van", "von", "der", "den",
+                                            "la", "le", "bin", "al",  "di",  "del"};
+    size_t words = 0;
+    struct str word;
+    if (text.len > 40 || !is_name(text))
+        return false;
+    while (str_split_next(&text, ' ', &word)) {
+        bool particle = false;
+        for (size_t i = 0; i < sizeof particles / sizeof particles[0]; i++)
+            particle |= str_equal(word, str_of(particles[i]));
+        bool capital =
+            word.len && ((word.data[0] >= 'A' && word.data[0] <= 'Z') || (unsigned char)word.data[0] >= 0xC3);
+        for (size_t i = 1; i < word.len && capital; i++)
+            capital = (word.data[i] >= 'a' && word.data[i] <= 'z') || (unsigned char)word.data[i] >= 0x80 ||
+                      memchr(".'-", word.data[i], 3) ||
+                      (memchr("-'c", word.data[i - 1], 3) && ascii_is_alpha(word.data[i]));
+        if (!capital && !particle)
+            return false;
+        words++;
+    }
+    return words >= 2 && words <= 4;
+}
+
+/* A person's name that stands beside the date, without a word that says what it is. */
+static void try_neighbours(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    uint32_t from = meta->date_node > 12 ? meta->date_node - 12 : 0, to = meta->date_node + 12;
+    for (uint32_t i = from; i < to && i < tree->count && !meta->values[META_AUTHOR]; i++) {
+        uint32_t parent = tree->nodes[i].parent;
+        struct str text = str_trim(tree->nodes[i].text);
+        if (tree->nodes[i].element == HTML_TEXT && is_person(text) && !meta_is_aside(meta, i) &&
+            meta_likeness(text, meta_value(meta, META_HEADING)) < 0.4 &&
+            !(html_flags(tree->nodes[parent].element) & ELEMENT_HEADING) && tree->nodes[parent].element != HTML_A)
+            meta_offer(meta, META_AUTHOR, RANK_BYLINE + 40, text);
+    }
+}
+
+/* ---- around the heading ---- */
+
+void meta_read_byline(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    uint32_t from = meta->heading > 80 ? meta->heading - 80 : 0;
+    uint32_t to = meta->heading + 400 < tree->count ? meta->heading + 400 : tree->count;
+    bool want_author = !meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST,
+         want_date = !meta->values[META_PUBLISHED];
+    for (uint32_t i = from; i < to && (want_author || want_date); i++) {
+        const struct html_node *node = &tree->nodes[i];
+        if (node->element == HTML_TEXT) {
+            if (want_author)
+                try_text(meta, i);
+            if (!meta->date_node && meta->heading && i + 30 > meta->heading && i < meta->heading + 60 &&
+                is_date(node->text))
+                meta->date_node = i;
+            if (want_date && meta->heading && i + 30 > meta->heading && i < meta->heading + 150)
+                try_date_text(meta, i);
+        } else if (node->element == HTML_TIME) {
+            if (want_date)
+                try_time(meta, i, true);
+        } else if (want_author) {
+            unsigned rank = byline_rank(meta, i);
+            if (rank)
+                offer_byline(meta, i, RANK_BYLINE + rank + (i < meta->heading ? 5U : 0U));
+        }
+    }
+    if (meta->date_node && !meta->values[META_AUTHOR] && !lists_times(meta))
+        try_neighbours(meta);
+    if (want_date && !meta->values[META_PUBLISHED])
+        read_far_dates(meta);
+    else if (want_date && !meta_is_article(meta) && lists_times(meta))
+        meta_withdraw(meta, META_PUBLISHED);
+}
