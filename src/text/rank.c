@@ -11,7 +11,8 @@
 #define SPAN_WORDS  20
 #define LINK_BYTES  2048 /* a longer address counts as text */
 
-static const double saturation = 1.2; /* BM25's k1 */
+/* BM25's k1, for pieces that stand alone and for passages: what a text is about, several of them repeat. */
+static const double saturation = 1.2, passage_saturation = 1.6;
 static const double pair_weight = 0.3;
 /* Of passages: what the words of the question that stand close together count beside all of them, how much of the
  * neighbours' scores a passage has, since what it is about often stands before it, and how much the first passage of a
@@ -176,13 +177,14 @@ static double score_terms(const struct ranking *ranking, const struct candidate 
 {
     double average = (double)ranking->total_length / (double)ranking->n_pieces;
     double relative = average > 0 ? (double)candidate->length / average : 1;
-    double norm = saturation * (1 - ranking->length_weight + ranking->length_weight * relative);
+    double k1 = ranking->connected ? passage_saturation : saturation;
+    double norm = k1 * (1 - ranking->length_weight + ranking->length_weight * relative);
     double score = 0;
     for (size_t t = 0; t < ranking->query.count; t++) {
         double tf = candidate->counts[t], pair = candidate->pairs[t];
-        score += weights[t] * tf * (saturation + 1) / (tf + norm);
+        score += weights[t] * tf * (k1 + 1) / (tf + norm);
         if (pair > 0)
-            score += pair_weight * fmin(weights[t], weights[t + 1]) * pair * (saturation + 1) / (pair + norm);
+            score += pair_weight * fmin(weights[t], weights[t + 1]) * pair * (k1 + 1) / (pair + norm);
     }
     return score;
 }

@@ -17,8 +17,10 @@ struct ranked {
 };
 
 /* The at most `limit` passages of `text` that bear on `query` most, best first; passages without any term of it are
- * left out. Headings count as part of their passages. Writes to `out` and returns how many. Any query is allowed; one
- * without a term (empty, or stop words only) gives 0. */
+ * left out. Headings count as part of their passages, addresses of links do not. Terms that stand close together count
+ * more; a passage has a share in what its neighbours score, since what it speaks of is often named before it, and the
+ * first ones are a little ahead. Writes to `out` and returns how many. Any query is allowed; one without a term (empty,
+ * or stop words only) gives 0. */
 size_t rank_passages(struct str text, const struct passages *passages, struct str query, struct ranked *out,
                      size_t limit);
 

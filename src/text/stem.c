@@ -64,16 +64,17 @@ static bool ends_cvc(const struct stem *s, size_t length)
     return last != 'w' && last != 'x' && last != 'y';
 }
 
-/* Whether the word ends in `suffix` with something before it; *rest is the length without it. */
-static bool ends_in(const struct stem *s, const char *suffix, size_t *rest)
+/* Whether the word ends in `suffix` of `n` bytes with something before it; *rest is the length without it. */
+static bool ends_in_bytes(const struct stem *s, const char *suffix, size_t n, size_t *rest)
 {
-    size_t n = strlen(suffix);
     /* Of the many that are tried most differ in the last letter. */
     if (n >= s->length || s->word[s->length - 1] != suffix[n - 1] || memcmp(s->word + s->length - n, suffix, n) != 0)
         return false;
     *rest = s->length - n;
     return true;
 }
+
+#define ends_in(s, suffix, rest) ends_in_bytes(s, suffix, sizeof(suffix) - 1, rest)
 
 static void replace_end(struct stem *s, size_t rest, const char *with)
 {
@@ -83,8 +84,15 @@ static void replace_end(struct stem *s, size_t rest, const char *with)
 }
 
 struct suffix_rule {
-    const char *suffix, *with;
+    const char *suffix;
+    size_t length; /* of the suffix */
+    const char *with;
 };
+
+#define RULE(suffix, with)               \
+    {                                    \
+        suffix, sizeof(suffix) - 1, with \
+    }
 
 /* Of the suffixes the longest that fits decides (a table lists longer ones first); it is replaced when what stands
  * before it has a measure above `above`. */
@@ -92,7 +100,7 @@ static void apply_rules(struct stem *s, const struct suffix_rule *rules, size_t 
 {
     for (size_t i = 0; i < n_rules; i++) {
         size_t rest;
-        if (!ends_in(s, rules[i].suffix, &rest))
+        if (!ends_in_bytes(s, rules[i].suffix, rules[i].length, &rest))
             continue;
         if (measure(s, rest) > above)
             replace_end(s, rest, rules[i].with);
@@ -145,21 +153,23 @@ static void strip_last_e_and_l(struct stem *s)
 }
 
 static const struct suffix_rule compound_suffixes[] = {
-    {"ational", "ate"}, {"ization", "ize"}, {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"},
-    {"tional", "tion"}, {"biliti", "ble"},  {"entli", "ent"},   {"ousli", "ous"},   {"ation", "ate"},
-    {"alism", "al"},    {"aliti", "al"},    {"iviti", "ive"},   {"enci", "ence"},   {"anci", "ance"},
-    {"izer", "ize"},    {"alli", "al"},     {"ator", "ate"},    {"logi", "log"},    {"bli", "ble"},
-    {"eli", "e"},
+    RULE("ational", "ate"), RULE("ization", "ize"), RULE("iveness", "ive"), RULE("fulness", "ful"),
+    RULE("ousness", "ous"), RULE("tional", "tion"), RULE("biliti", "ble"),  RULE("entli", "ent"),
+    RULE("ousli", "ous"),   RULE("ation", "ate"),   RULE("alism", "al"),    RULE("aliti", "al"),
+    RULE("iviti", "ive"),   RULE("enci", "ence"),   RULE("anci", "ance"),   RULE("izer", "ize"),
+    RULE("alli", "al"),     RULE("ator", "ate"),    RULE("logi", "log"),    RULE("bli", "ble"),
+    RULE("eli", "e"),
 };
 
 static const struct suffix_rule simple_suffixes[] = {
-    {"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"}, {"ical", "ic"}, {"ness", ""}, {"ful", ""},
+    RULE("icate", "ic"), RULE("ative", ""), RULE("alize", "al"), RULE("iciti", "ic"),
+    RULE("ical", "ic"),  RULE("ness", ""),  RULE("ful", ""),
 };
 
 static const struct suffix_rule final_suffixes[] = {
-    {"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ment", ""},
-    {"ant", ""},   {"ent", ""},  {"ism", ""},  {"ate", ""},  {"iti", ""},  {"ous", ""},
-    {"ive", ""},   {"ize", ""},  {"al", ""},   {"er", ""},   {"ic", ""},   {"ou", ""},
+    RULE("ement", ""), RULE("ance", ""), RULE("ence", ""), RULE("able", ""), RULE("ible", ""), RULE("ment", ""),
+    RULE("ant", ""),   RULE("ent", ""),  RULE("ism", ""),  RULE("ate", ""),  RULE("iti", ""),  RULE("ous", ""),
+    RULE("ive", ""),   RULE("ize", ""),  RULE("al", ""),   RULE("er", ""),   RULE("ic", ""),   RULE("ou", ""),
 };
 
 /* "ion" goes only behind s or t, which count for the measure and stay. */

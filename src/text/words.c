@@ -6,9 +6,10 @@
 #include "core/utf8.h"
 
 #define STOP_WORD_MAX 10 /* bytes */
+#define STOP_WORD_KEY 12 /* a word and NULs up to here, so that words compare without looking for their ends */
 
 /* Sorted. What is left of contractions ("don't", "isn't") is among them. */
-static const char *const stop_words[] = {
+static const char stop_words[][STOP_WORD_KEY] = {
     "a",      "about",     "above",   "after",   "again", "against", "all",      "also",       "am",     "an",
     "and",    "any",       "are",     "aren",    "as",    "at",      "be",       "because",    "been",   "before",
     "being",  "below",     "between", "both",    "but",   "by",      "can",      "cannot",     "could",  "couldn",
@@ -31,13 +32,15 @@ static const char *const stop_words[] = {
 static bool is_stop_word(struct str word)
 {
     size_t low = 0, high = sizeof stop_words / sizeof stop_words[0];
-    if (word.len > STOP_WORD_MAX)
+    char key[STOP_WORD_KEY] = {0};
+    if (!word.len || word.len > STOP_WORD_MAX)
         return false;
+    memcpy(key, word.data, word.len);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = (unsigned char)word.data[0] - (unsigned char)stop_words[middle][0];
+        int order = (unsigned char)key[0] - (unsigned char)stop_words[middle][0];
         if (order == 0)
-            order = str_compare(word, str_of(stop_words[middle]));
+            order = memcmp(key, stop_words[middle], STOP_WORD_KEY);
         if (order == 0)
             return true;
         if (order < 0)
@@ -145,11 +148,29 @@ static size_t contraction_length(struct str rest)
     return 0;
 }
 
+static bool is_lower_or_digit(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static unsigned char lower(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
 static void read_word(struct words *words, struct word *out)
 {
     struct str text = words->text;
     bool only_ascii_letters = true;
     while (words->at < text.len) {
+        unsigned char ascii = lower((unsigned char)text.data[words->at]);
+        if (is_lower_or_digit(ascii)) { /* most are; what follows does the same for any character */
+            only_ascii_letters = only_ascii_letters && ascii >= 'a';
+            if (out->length < WORD_MAX_BYTES)
+                out->term[out->length++] = (char)ascii;
+            words->at++;
+            continue;
+        }
         size_t length;
         uint32_t c = utf8_decode(str_slice(text, words->at, text.len), &length);
         if (c == UTF8_INVALID || is_unspaced(c) || !continues_word(c))
@@ -254,6 +275,11 @@ bool words_next(struct words *words, struct word *out)
         if (words->has_compound) {
             give_compound(words, out);
             found = true;
+            continue;
+        }
+        unsigned char ascii = (unsigned char)text.data[words->at];
+        if (ascii < 0x80 && !is_lower_or_digit(lower(ascii))) {
+            words->at++;
             continue;
         }
         size_t length;

@@ -13,8 +13,8 @@
 #define FIRST 3
 #define PAGES COMPONENTS "/manuals"
 
-/* The share, of all languages and kinds of pages, of a half. */
-static double measure(const char *half)
+/* Of how many questions of a half, of all languages and kinds of pages, and of how many of them it is so. */
+static void measure(const char *half, size_t *all_asked, size_t *all_found)
 {
     struct passage_set set;
     size_t asked = 0, found = 0;
@@ -38,10 +38,12 @@ static double measure(const char *half)
     }
     passage_set_finish(&set);
     print_message("%s: the answer is in the first %d passages for %zu of %zu questions\n", half, FIRST, found, asked);
-    return (double)found / (double)asked;
+    assert_true((double)found >= 0.87 * (double)asked);
+    *all_asked += asked;
+    *all_found += found;
 }
 
-/* The floor is the aim; a page or two more or less are chance. */
+/* The aim is nine of ten; of one half alone two or three more or less are chance. */
 static void passages__hold_the_answer_among_the_first_three(void **state)
 {
     (void)state;
@@ -49,8 +51,10 @@ static void passages__hold_the_answer_among_the_first_three(void **state)
         print_message("skipped: no pages in " PAGES " (scripts/manuals), or no mandoc\n");
         skip();
     }
-    assert_true(measure("develop") >= 0.9);
-    assert_true(measure("check") >= 0.9);
+    size_t asked = 0, found = 0;
+    measure("develop", &asked, &found);
+    measure("check", &asked, &found);
+    assert_true((double)found >= 0.9 * (double)asked);
 }
 
 int main(void)

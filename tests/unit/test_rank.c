@@ -137,6 +137,95 @@ static void rank_passages__finds_the_one_that_bears_on_it(void **state)
     passages_finish(&passages);
 }
 
+/* Ranks passages that are given as they are, "\n\n" between them, without their being cut by size. */
+static size_t rank_pieces(const char *pieces, const char *question, struct ranked *best, size_t limit)
+{
+    struct passage items[16];
+    struct passages passages = {.items = items};
+    struct str whole = str_of(pieces);
+    for (size_t at = 0; at < whole.len && passages.count < 16;) {
+        size_t end = str_find(whole, STR("\n\n"), at);
+        end = end == STR_NONE ? whole.len : end;
+        items[passages.count++] = (struct passage){.from = at, .to = end};
+        at = end + 2;
+    }
+    return rank_passages(whole, &passages, str_of(question), best, limit);
+}
+
+static void rank_passages__prefers_words_that_stand_together(void **state)
+{
+    (void)state;
+    struct ranked best[4];
+    const char *far = "none at all here\n\n"
+                      "A timer is a thing. One two three four five six seven eight nine ten eleven twelve thirteen "
+                      "fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty. Overflow of it\n\n"
+                      "neither here\n\nnor here\n\n"
+                      "Timer overflow is a thing. One two three four five six seven eight nine ten eleven twelve "
+                      "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty. Of it\n\nor here";
+    assert_int_equal(rank_pieces(far, "overflow of a timer", best, 4), 2);
+    assert_int_equal(best[0].index, 4);
+}
+
+/* Of equal ones that stands first whose neighbour bears on the question too, and then the one further up. */
+static void rank_passages__looks_at_the_neighbours(void **state)
+{
+    (void)state;
+    struct ranked best[8];
+    assert_int_equal(
+        rank_pieces("v\n\nv\n\nred apple\n\nx\n\ny\n\nz\n\nred apple\n\nred pear\n\nw", "apple red", best, 8), 3);
+    assert_int_equal(best[0].index, 6);
+    assert_int_equal(best[1].index, 2);
+    assert_true(best[0].score > best[1].score);
+    assert_int_equal(rank_pieces("x\n\nred apple\n\ny\n\nz\n\nred apple\n\nw", "red apple", best, 8), 2);
+    assert_int_equal(best[0].index, 1);
+}
+
+static void rank_passages__does_not_read_addresses(void **state)
+{
+    (void)state;
+    struct ranked best[4];
+    const char *links =
+        "See [this](https://example.org/timer/overflow) page\n\nnone\n\n[timer](x) and overflow\n\nnone";
+    assert_int_equal(rank_pieces(links, "timer overflow", best, 4), 1);
+    assert_int_equal(best[0].index, 2);
+    assert_int_equal(rank_pieces("](timer overflow\n\nnone", "timer", best, 4), 1);
+}
+
+/* What is asked for is in the words that mean something, not in "how does one", "のは", "ですか". */
+static void rank_passages__looks_past_the_words_of_asking(void **state)
+{
+    (void)state;
+    struct ranked best[4];
+    assert_int_equal(rank_pieces("one way or someone else\n\nthe timer\n\nx", "How does one set a timer?", best, 4), 1);
+    assert_int_equal(best[0].index, 1);
+    assert_int_equal(rank_pieces("one way\n\nthe timer\n\nx", "one", best, 4), 1);
+    assert_int_equal(
+        rank_pieces("これはですか、なのはですか\n\n上限は千です\n\n別の文章\n\n他の話", "上限なのはですか", best, 4),
+        2);
+    assert_int_equal(best[0].index, 1);
+}
+
+/* Megabytes of any shape, with any question. */
+static void rank_passages__stands_hostile_text(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"a", "timer ", "](", "[x](", "上限", "# timer\n\n", "\x80", "timer-timer-"};
+    static const char *const questions[] = {"timer", "上限上", "a b c d e f g h i j k l m n o p q r s t u v w x y z"};
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+        struct buf whole;
+        struct passages passages;
+        struct ranked best[10];
+        buf_init(&whole, BUF_UNBOUNDED);
+        while (whole.len < 2 << 20)
+            buf_add_text(&whole, units[u]);
+        passages_cut(buf_str(&whole), 0, &passages);
+        for (size_t q = 0; q < sizeof questions / sizeof questions[0]; q++)
+            assert_true(rank_passages(buf_str(&whole), &passages, str_of(questions[q]), best, 10) <= 10);
+        passages_finish(&passages);
+        buf_finish(&whole);
+    }
+}
+
 static void rank_texts__keeps_order_among_equals(void **state)
 {
     (void)state;
@@ -188,6 +277,11 @@ int main(void)
         cmocka_unit_test(words__cut_what_is_too_long),
         cmocka_unit_test(stem_english__agrees_with_sqlite),
         cmocka_unit_test(rank_passages__finds_the_one_that_bears_on_it),
+        cmocka_unit_test(rank_passages__prefers_words_that_stand_together),
+        cmocka_unit_test(rank_passages__looks_at_the_neighbours),
+        cmocka_unit_test(rank_passages__does_not_read_addresses),
+        cmocka_unit_test(rank_passages__looks_past_the_words_of_asking),
+        cmocka_unit_test(rank_passages__stands_hostile_text),
         cmocka_unit_test(rank_texts__keeps_order_among_equals),
         cmocka_unit_test(rank_sentences__picks_and_does_not_repeat),
         cmocka_unit_test(rank_snippet__is_one_bounded_line),
