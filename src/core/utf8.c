@@ -69,17 +69,31 @@ size_t utf8_encode(uint32_t code_point, char out[4])
     return 4;
 }
 
+size_t utf8_ascii_prefix(struct str s)
+{
+    size_t i = 0;
+    for (uint64_t four[4]; s.len - i >= sizeof four; i += sizeof four) {
+        memcpy(four, s.data + i, sizeof four);
+        if ((four[0] | four[1] | four[2] | four[3]) & 0x8080808080808080u)
+            break;
+    }
+    for (uint64_t eight; s.len - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, s.data + i, sizeof eight);
+        if (eight & 0x8080808080808080u)
+            break;
+    }
+    while (i < s.len && (unsigned char)s.data[i] < 0x80)
+        i++;
+    return i;
+}
+
 size_t utf8_valid_prefix(struct str s)
 {
     size_t i = 0;
     while (i < s.len) {
-        uint64_t eight;
-        if (s.len - i >= sizeof eight) {
-            memcpy(&eight, s.data + i, sizeof eight);
-            if (!(eight & 0x8080808080808080u)) {
-                i += sizeof eight;
-                continue;
-            }
+        if ((unsigned char)s.data[i] < 0x80) {
+            i += utf8_ascii_prefix(str_make(s.data + i, s.len - i));
+            continue;
         }
         size_t length;
         if (utf8_decode(str_slice(s, i, s.len), &length) == UTF8_INVALID)

@@ -23,6 +23,9 @@ size_t utf8_encode(uint32_t code_point, char out[4]);
 
 bool utf8_is_valid(struct str s);
 
+/* Number of leading bytes below 128. */
+size_t utf8_ascii_prefix(struct str s);
+
 /* Number of leading bytes that form valid UTF-8. */
 size_t utf8_valid_prefix(struct str s);
 

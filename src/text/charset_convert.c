@@ -14,6 +14,7 @@
 /* utf8_append_valid, but filling `out` to its cap */
 static enum status copy_valid(struct str bytes, struct buf *out)
 {
+    (void)buf_reserve(out, bytes.len); /* at once; nothing happens when it is more than the cap */
     while (bytes.len) {
         size_t step = utf8_floor(bytes, PIECE_BYTES);
         if (!step)

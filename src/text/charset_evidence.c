@@ -14,16 +14,8 @@ struct charset_survey charset_survey(struct str bytes)
     const unsigned char *p = (const unsigned char *)bytes.data;
     size_t i = 0;
     while (i < bytes.len && survey.high < SURVEY_HIGH) {
-        uint64_t eight;
-        if (bytes.len - i >= sizeof eight) {
-            memcpy(&eight, p + i, sizeof eight);
-            if (!(eight & 0x8080808080808080u)) {
-                i += sizeof eight;
-                continue;
-            }
-        }
         if (p[i] < 0x80) {
-            i++;
+            i += utf8_ascii_prefix(str_slice(bytes, i, bytes.len));
             continue;
         }
         size_t length;
