@@ -53,6 +53,7 @@ static enum status read_html(const struct reading *reading, struct str text, str
     out->description = page.description;
     out->canonical_url = page.canonical_url;
     out->truncated = page.truncated;
+    free(page.modified); /* of documents nothing but the publication is told */
     return STATUS_OK;
 }
 
