@@ -53,6 +53,7 @@ static const char links_page[] =
     "<li><a href='http://e.example/files/report'>Full text (PDF)</a></li>"
     "<li><a href='http://e.example/login?next=lighthouse'>Log in</a></li>"
     "<li><a href='http://e.example/who-built-it'>Part two</a></li>"
+    "<li><a href='http://e.example/lighthouse-built'>http://e.example/lighthouse-built</a></li>"
     "<li><a href='http://e.example/n7'>[7]</a></li></ul>"
     "</article></body></html>";
 

@@ -201,6 +201,7 @@ static void visit_summary__lists_links_worth_following(void **state)
         assert_holds(links, "- [The lighthouse keeper](http://e.example/x9)");   /* by its label */
         assert_holds(links, "- [Part two](http://e.example/who-built-it)");      /* by its address */
         assert_holds(links, "- [Full text (PDF)](http://e.example/files/report)");
+        assert_holds(links, "](http://e.example/lighthouse-built)"); /* that is its own label */
         static const char *const lacking[] = {"again",       "Again", "action=edit", "tower.png", "10.1.2.3", "mailto:",
                                               "javascript:", "self",  "ferries",     "login",     "n7"};
         for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++)

@@ -46,11 +46,28 @@ static size_t label_start(struct str text, size_t middle)
     return STR_NONE;
 }
 
-/* The next [label](http…) at or after *at. */
+/* The address between angle brackets at `open`; its own label. False when it does not end in time. */
+static bool bare_link(struct str text, size_t open, size_t *at, struct str *label, struct str *url)
+{
+    size_t end = open + 1;
+    while (end < text.len && end - open < 2 * MAX_URL && text.data[end] != '>' && !ascii_is_space(text.data[end]))
+        end++;
+    *at = end;
+    *label = *url = str_slice(text, open + 1, end);
+    return end < text.len && text.data[end] == '>';
+}
+
+/* The next [label](http…) or <http…> at or after *at. */
 static bool next_link(struct str text, size_t *at, struct str *label, struct str *url)
 {
     for (;;) {
         size_t middle = str_find(text, STR("](http"), *at);
+        size_t bare = str_find(str_slice(text, 0, middle), STR("<http"), *at);
+        if (bare != STR_NONE && (bare == 0 || text.data[bare - 1] != '\\')) {
+            if (bare_link(text, bare, at, label, url))
+                return true;
+            continue;
+        }
         if (middle == STR_NONE)
             return false;
         *at = middle + 2;
