@@ -51,10 +51,9 @@ void html_tree_finish(struct html_tree *tree)
 static const struct html_attribute_value *find(const struct html_tree *tree, const struct html_node *node,
                                                enum html_attribute attribute)
 {
-    const struct html_attribute_value *values = tree->attributes + node->first_attribute;
-    for (size_t i = 0; i < node->n_attributes; i++)
-        if (values[i].attribute == attribute)
-            return &values[i];
+    for (uint32_t i = node->first_attribute; i < node->first_attribute + node->n_attributes; i++)
+        if (tree->attributes[i].attribute == attribute)
+            return &tree->attributes[i];
     return NULL;
 }
 
