@@ -232,8 +232,8 @@ class Hostile(ExtractTest):
     SENTENCE = b"<p>The lighthouse was built in 1857 and is 34 metres high.</p>"
 
     def check(self, data):
-        self.assertIn("built in 1857", self.extract("-", "--format", "text", data=data))
-        self.extract("-", "--json", data=data)
+        self.assertIn("built in 1857", self.extract("-", "--whole", "--format", "text", data=data))
+        self.assertTrue(self.extract("-", data=data))
 
     def test_depth_and_breadth(self):
         self.check(b"<div>" * 100000 + self.SENTENCE)
