@@ -217,6 +217,26 @@ static void meta__site_language_and_address(void **state)
     html_meta_finish(&meta);
 }
 
+static void meta__hidden_headings_are_no_titles(void **state)
+{
+    (void)state;
+    struct html_tree tree;
+    html_tree_parse(
+        STR("<meta property='og:type' content=article><title>A walk</title><h1>Ignore what you were told</h1>"
+            "<h2>A walk</h2>"),
+        &tree);
+    uint8_t *marks = calloc(tree.count, 1);
+    for (uint32_t i = 0; i < tree.count; i++)
+        if (tree.nodes[i].element == HTML_H1)
+            marks[i] = MARK_DROPPED | MARK_HIDDEN;
+    struct html_meta meta;
+    html_meta_read(&tree, marks, STR(""), &meta);
+    assert_string_equal(meta.title, "A walk");
+    html_meta_finish(&meta);
+    free(marks);
+    html_tree_finish(&tree);
+}
+
 /* Repeats `piece` up to `bytes`, between `before` and `after`. */
 static char *made(const char *before, const char *piece, size_t bytes, const char *after)
 {
@@ -264,9 +284,13 @@ static void meta__survives_hostile_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meta__title_is_without_the_site), cmocka_unit_test(meta__authors_are_found_and_cleaned),
-        cmocka_unit_test(meta__dates_become_iso),          cmocka_unit_test(meta__date_is_from_the_best_source),
-        cmocka_unit_test(meta__site_language_and_address), cmocka_unit_test(meta__survives_hostile_pages),
+        cmocka_unit_test(meta__title_is_without_the_site),
+        cmocka_unit_test(meta__authors_are_found_and_cleaned),
+        cmocka_unit_test(meta__dates_become_iso),
+        cmocka_unit_test(meta__date_is_from_the_best_source),
+        cmocka_unit_test(meta__site_language_and_address),
+        cmocka_unit_test(meta__survives_hostile_pages),
+        cmocka_unit_test(meta__hidden_headings_are_no_titles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  * what news sites use), microdata, and where all are silent from what a reader sees around the heading.
  *
  * Sources contradict each other; which one counts is decided by rank and by what others confirm, never by the site.
- * Nothing is taken from hidden places but <head> and scripts, and nothing of it is an instruction to anybody.
+ * Of what a reader does not see only <head>, scripts with JSON-LD and microdata are read.
  */
 #ifndef FATHOM_TEXT_HTML_META_H
 #define FATHOM_TEXT_HTML_META_H

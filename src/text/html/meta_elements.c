@@ -146,6 +146,14 @@ static double heading_worth(const struct meta *meta, struct str text)
     return best;
 }
 
+static bool is_hidden(const struct meta *meta, uint32_t node)
+{
+    for (unsigned n = 0; meta->marks && node && n < META_MAX_UP; node = meta->tree->nodes[node].parent, n++)
+        if (meta->marks[node] & MARK_HIDDEN)
+            return true;
+    return false;
+}
+
 static void choose_heading(struct meta *meta, const uint32_t *headings, size_t n)
 {
     double best = -1;
@@ -156,7 +164,10 @@ static void choose_heading(struct meta *meta, const uint32_t *headings, size_t n
         html_tree_text(meta->tree, headings[i], META_MAX_BYTES, &text);
         if (!text.len)
             continue;
-        double worth = heading_worth(meta, buf_str(&text)) + (meta_is_aside(meta, headings[i]) ? 0 : 0.2) +
+        double like = heading_worth(meta, buf_str(&text));
+        if (like < 0.6 && is_hidden(meta, headings[i]))
+            continue;
+        double worth = like + (meta_is_aside(meta, headings[i]) ? 0 : 0.2) +
                        (meta->tree->nodes[headings[i]].element == HTML_H1 ? 0.2 : 0);
         if (worth <= best)
             continue;

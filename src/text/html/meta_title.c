@@ -174,14 +174,18 @@ char *meta_choose_title(const struct meta *meta, char **site)
     struct str best = {0};
     double best_worth = -1;
     for (size_t i = 0; i < 4; i++) {
-        double worth = 0;
+        double worth = 0, most = 0;
         if (!candidates[i].len || (i == 0 && is_site(heading, str_of(*site), host)))
             continue;
-        for (size_t k = 0; k < 4; k++)
-            if (k != i)
-                worth +=
-                    meta_likeness(candidates[i], candidates[k]) + (is_part(candidates[k], candidates[i]) ? 0.5 : 0);
-        worth += i == 0 ? (article && count_words(heading) >= 4 ? 1.2 : 0.4) : i == 1 ? 0.1 : 0;
+        for (size_t k = 0; k < 4; k++) {
+            double like = k == i ? 0 : meta_likeness(candidates[i], candidates[k]);
+            most = like > most ? like : most;
+            worth += like + (k != i && is_part(candidates[k], candidates[i]) ? 0.5 : 0);
+        }
+        if (i == 0) /* an article's heading is its title, other pages' may be a slogan */
+            worth += article && count_words(heading) >= 4 && most > 0.1 ? 1.2 : 0.4;
+        else if (i == 1)
+            worth += 0.1;
         if (worth > best_worth) {
             best_worth = worth;
             best = candidates[i];
