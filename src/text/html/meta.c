@@ -259,8 +259,10 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
     if (weak)
         meta.ranks[META_AUTHOR] = RANK_LAST;
     meta_read_byline(&meta);
-    if (weak && meta.ranks[META_AUTHOR] == RANK_LAST && !meta_is_article(&meta))
-        free(take(&meta, META_AUTHOR));
+    struct str author = meta_value(&meta, META_AUTHOR);
+    if (weak && meta.ranks[META_AUTHOR] == RANK_LAST && !meta_is_article(&meta) && meta_is_site(&meta, author) &&
+        !meta_is_person(author))
+        meta_withdraw(&meta, META_AUTHOR);
     ld_finish(&ld);
     settle_dates(&meta, out);
     out->site_name = take(&meta, META_SITE);

@@ -292,8 +292,7 @@ static bool lists_times(const struct meta *meta)
     return days > 3;
 }
 
-/* Whether a text looks like one person's name: two to four words with capitals. */
-static bool is_person(struct str text)
+bool meta_is_person(struct str text)
 {
     static const char *const particles[] = {"de", "da", "van", "von", "der", "den",
                                             "la", "le", "bin", "al",  "di",  "del"};
@@ -326,7 +325,7 @@ static void try_neighbours(struct meta *meta)
     for (uint32_t i = from; i < to && i < tree->count && !meta->values[META_AUTHOR]; i++) {
         uint32_t parent = tree->nodes[i].parent;
         struct str text = str_trim(tree->nodes[i].text);
-        if (tree->nodes[i].element == HTML_TEXT && is_person(text) && !meta_is_aside(meta, i) &&
+        if (tree->nodes[i].element == HTML_TEXT && meta_is_person(text) && !meta_is_aside(meta, i) &&
             meta_likeness(text, meta_value(meta, META_HEADING)) < 0.4 &&
             !(html_flags(tree->nodes[parent].element) & ELEMENT_HEADING) && tree->nodes[parent].element != HTML_A)
             meta_offer(meta, META_AUTHOR, RANK_BYLINE + 40, text);

@@ -214,6 +214,10 @@ void meta_read_properties(struct meta *meta)
         if (tree->nodes[i].n_attributes == 0)
             continue;
         struct str property = html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_ITEMPROP);
+        struct str type = html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_ITEMTYPE);
+        type = str_slice(type, str_rfind_char(type, '/') + 1, type.len); /* behind the last one, or all of it */
+        if (type.len && type.len < 60 && !meta->values[META_TYPES] && meta_is_content_type(type))
+            meta_offer(meta, META_TYPES, RANK_MICRODATA, type);
         if (!property.len)
             continue;
         read_property(meta, i, str_slice(property, 0, 100));

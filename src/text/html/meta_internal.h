@@ -104,6 +104,9 @@ struct str meta_without_by(struct str name);
 
 /* ---- meta_byline.c ---- */
 
+/* Whether a text looks like one person's name: two to four words with capitals. */
+bool meta_is_person(struct str text);
+
 /* Looks for the author and the date around the heading. */
 void meta_read_byline(struct meta *meta);
 
@@ -149,6 +152,9 @@ void ld_unescape(struct str text, struct buf *out);
 void meta_read_elements(struct meta *meta, struct ld *ld);
 
 void meta_read_properties(struct meta *meta); /* microdata */
+
+/* Whether a page can be about a thing of a type of schema.org. */
+bool meta_is_content_type(struct str type);
 
 void meta_read_ld(struct meta *meta, const struct ld *ld);
 

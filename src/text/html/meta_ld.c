@@ -54,6 +54,11 @@ static enum about about_of_type(struct str type)
     return str_ends_with(type, STR("Page")) ? ABOUT_PAGE : ABOUT_NOTHING;
 }
 
+bool meta_is_content_type(struct str type)
+{
+    return about_of_type(type) > ABOUT_PAGE;
+}
+
 /* The first string of a value that is one or a list of them. */
 static struct str first_text(const struct ld *ld, uint32_t value)
 {
