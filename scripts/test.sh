@@ -6,7 +6,7 @@ set -eu
 
 # shellcheck disable=SC2086
 install_missing $build_packages $run_packages $test_packages
-component json-schema-suite mcp-servers tokenizers
+component json-schema-suite manuals mcp-servers tokenizers
 build dev
 say "Running the tests"
 cd "$top"
