@@ -89,7 +89,7 @@ static void meta__authors_are_found_and_cleaned(void **state)
         {"<meta name=author content='Example Site'><h1>T</h1><span class=author>Jane Doe</span>", "Jane Doe"},
         {"<meta name=author content='Example Site'><meta property='og:type' content=article><h1>T</h1>",
          "Example Site"},
-        {"<meta name=author content='Example Site'><h1>T</h1>", NULL},
+        {"<meta name=author content='example-site.org'><h1>T</h1>", NULL},
         {"<meta name='twitter:label1' content='Written by'><meta name='twitter:data1' content='Jane Doe'>", "Jane Doe"},
         {"<h1>T</h1><aside class=post-author>Jane Doe</aside>", "Jane Doe"},
         {"<h1>T</h1><p class=author>Jane Doe<br>4 August 2010", "Jane Doe"},
