@@ -1,7 +1,7 @@
 /* Writes a page as Markdown with everything visible kept, for tests of the writer and to look at it. Usage:
- * page_markdown [--text] [--words] [--no-links] [--hidden] [--base=URL] [--repeat=N] FILE...
- * --text writes plain text, --words behind it the text of the tree itself, each ending in a NUL; --hidden keeps what is
- * hidden; --repeat=N does it N times and prints the seconds of CPU time for parsing and writing instead. */
+ * page_markdown [--text] [--words] [--no-links] [--base=URL] [--repeat=N] FILE...
+ * --text writes plain text, --words behind it the text of the tree itself, each ending in a NUL; --repeat=N does it N
+ * times and prints the seconds of CPU time for parsing and writing instead. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +10,13 @@
 #include "core/file.h"
 #include "core/mem.h"
 #include "text/charset.h"
-#include "text/html/visible.h"
+#include "text/html/content.h"
 #include "text/html/write.h"
 
-static uint8_t *mark_hidden(const struct html_tree *tree, bool see_hidden)
+static uint8_t *mark_hidden(const struct html_tree *tree)
 {
-    struct html_visibility visibility;
-    uint8_t *marks = mem_zalloc(tree->count + 1);
-    html_visibility_init(tree, see_hidden, &visibility);
-    for (uint32_t i = 0; i < tree->count;) {
-        marks[i] = html_visibility_mark(&visibility, i);
-        i = marks[i] ? tree->nodes[i].end : i + 1;
-    }
-    html_visibility_finish(&visibility);
+    uint8_t *marks = mem_zalloc(tree->count);
+    html_mark_content(tree, &(struct html_content_options){.whole_page = true}, marks);
     return marks;
 }
 
@@ -55,7 +49,7 @@ static double seconds(void)
 
 struct request {
     struct html_write_options options;
-    bool words, hidden;
+    bool words;
     int repeat;
 };
 
@@ -69,7 +63,7 @@ static bool write_page(const struct request *request, struct str page, struct bu
         double start = seconds();
         html_tree_parse(page, &tree);
         parsing += seconds() - start;
-        uint8_t *marks = mark_hidden(&tree, request->hidden);
+        uint8_t *marks = mark_hidden(&tree);
         start = seconds();
         whole = html_tree_write(&tree, marks, &request->options, out);
         writing += seconds() - start;
@@ -118,8 +112,6 @@ int main(int argc, char **argv)
             request.words = true;
         else if (strcmp(argv[i], "--no-links") == 0)
             request.options.drop_links = true;
-        else if (strcmp(argv[i], "--hidden") == 0)
-            request.hidden = true;
         else if (strncmp(argv[i], "--base=", 7) == 0)
             base_url = argv[i] + 7;
         else if (strncmp(argv[i], "--repeat=", 9) == 0)

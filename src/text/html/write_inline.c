@@ -9,6 +9,8 @@
 #include "core/utf8.h"
 #include "text/html/write_internal.h"
 
+#define MAX_TITLE 120 /* bytes of a link's title that is worth its room */
+
 static const char *const mark_texts[] = {"**", "*", "~~", "\"", "["};
 
 static struct str mark_text(const struct inline_mark *mark)
@@ -100,6 +102,32 @@ static void close_emphasis(struct writer *w, const struct inline_mark *mark, enu
         w->plain_from = at + text.len;
 }
 
+/* Letters and digits alone, in small letters, at most `size` of them; returns how many. */
+static size_t letters_of(struct str text, char *out, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len && n < size; i++)
+        if (ascii_is_alnum(text.data[i]) || (unsigned char)text.data[i] >= 0x80)
+            out[n++] = ascii_lower(text.data[i]);
+    return n;
+}
+
+/* Whether a title tells more than the text and the address of its link. */
+static bool says_more(struct str title, struct str text, struct str url)
+{
+    char letters[MAX_TITLE], known[1024];
+    if (title.len < 2 || title.len > MAX_TITLE || text.len > 400)
+        return false;
+    for (size_t i = 0; i < title.len; i++)
+        if (strchr("\"\n\\|&`<", title.data[i]))
+            return false;
+    struct str bare = {letters, letters_of(title, letters, sizeof letters)};
+    struct str shown = {known, letters_of(text, known, sizeof known)};
+    if (!bare.len || str_find(shown, bare, 0) != STR_NONE || str_find(bare, shown, 0) != STR_NONE)
+        return false;
+    return str_find((struct str){known, letters_of(url, known, sizeof known)}, bare, 0) == STR_NONE;
+}
+
 /* A bare address between angle brackets says the same in half the room. */
 static void close_link(struct writer *w, const struct inline_mark *mark)
 {
@@ -112,14 +140,10 @@ static void close_link(struct writer *w, const struct inline_mark *mark)
         return;
     }
     title = str_trim(title);
-    bool says_more = title.len > 1 && title.len <= 120 && text.len < 400 &&
-                     str_find_nocase(text, title, 0) == STR_NONE && str_find_nocase(title, text, 0) == STR_NONE &&
-                     !memchr(title.data, '"', title.len) && !memchr(title.data, '\n', title.len) &&
-                     !memchr(title.data, '\\', title.len) && !memchr(title.data, '|', title.len) &&
-                     !memchr(title.data, '&', title.len);
+    bool titled = says_more(title, text, url);
     writer_put(w, "](", 2);
     writer_put_str(w, url);
-    if (says_more) {
+    if (titled) {
         writer_put(w, " \"", 2);
         writer_put_str(w, title);
         writer_put_char(w, '"');

@@ -224,6 +224,8 @@ static bool emphasizes(const struct writer *w, const char *run, const char *behi
         return before != CHAR_SPACE || after != CHAR_SPACE;
     if (before == CHAR_SPACE)
         return false; /* can only open, and what could close it is escaped */
+    if (before == CHAR_PUNCTUATION && after == CHAR_WORD && !open_end)
+        return false; /* the same */
     return mark == '~' || open_end || before != CHAR_WORD || after != CHAR_WORD;
 }
 
