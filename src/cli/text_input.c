@@ -13,6 +13,9 @@
 /* Smaller files are read: nothing that happens to them afterwards can be felt. */
 #define MAP_FROM_BYTES ((off_t)64 << 20)
 
+/* What is read needs as much memory, and a device such as /dev/zero has no end. */
+#define MAX_READ_BYTES ((size_t)1 << 30)
+
 static int fail_with_errno(const struct cli *cli, const char *name, const char *what)
 {
     cli_fail(cli, "%s: cannot %s: %s", name, what, strerror(errno));
@@ -76,7 +79,7 @@ bool text_input_open(const struct cli *cli, const char *path, size_t max_bytes, 
     bool opened = regular && info.st_size >= MAP_FROM_BYTES && (size_t)info.st_size <= max_bytes &&
                   lseek(descriptor, 0, SEEK_CUR) == 0 && map(descriptor, (size_t)info.st_size, out);
     if (!opened) {
-        buf_init(&out->read, max_bytes);
+        buf_init(&out->read, max_bytes < MAX_READ_BYTES ? max_bytes : MAX_READ_BYTES);
         opened = file_read_descriptor(descriptor, out->name, &out->read, &error) == STATUS_OK;
         out->text = buf_str(&out->read);
         if (!opened)

@@ -15,7 +15,8 @@ struct text_input {
     void *mapped; /* NULL where the text was read */
 };
 
-/* `path` "-" is stdin. False after having said what is wrong, also when there are more than `max_bytes`. */
+/* `path` "-" is stdin. False after having said what is wrong, also when there are more than `max_bytes`, or
+ * more than 1 GiB in what is no regular file. */
 bool text_input_open(const struct cli *cli, const char *path, size_t max_bytes, struct text_input *out);
 
 /* Zeroed is allowed. */

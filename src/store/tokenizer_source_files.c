@@ -45,6 +45,15 @@ static struct source_identity identity_of(const struct stat *info)
 
 /* ---- finding ---- */
 
+/* A file of a folder, which may be written with slashes at its end. */
+static char *in_folder(const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/')
+        length--;
+    return mem_printf("%.*s/%s", (int)length, folder, name);
+}
+
 /* The rank file of a folder without a tokenizer.json. Two of them would be a choice that is not ours. */
 static enum status find_rank_file(const char *folder, char **out, struct error *error)
 {
@@ -57,7 +66,7 @@ static enum status find_rank_file(const char *folder, char **out, struct error *
     while ((entry = readdir(listing)) != NULL)
         if (str_ends_with(str_of(entry->d_name), STR(".tiktoken"))) {
             free(found);
-            found = mem_printf("%s/%s", folder, entry->d_name);
+            found = in_folder(folder, entry->d_name);
             count++;
         }
     closedir(listing);
@@ -71,7 +80,7 @@ static enum status find_rank_file(const char *folder, char **out, struct error *
 
 static enum status find_in_folder(const char *folder, char **out, struct error *error)
 {
-    char *path = mem_printf("%s/tokenizer.json", folder);
+    char *path = in_folder(folder, "tokenizer.json");
     if (access(path, F_OK) != 0) {
         free(path);
         path = NULL;
@@ -80,7 +89,7 @@ static enum status find_in_folder(const char *folder, char **out, struct error *
             return status;
     }
     if (!path)
-        path = mem_printf("%s/tokenizer.model", folder);
+        path = in_folder(folder, "tokenizer.model");
     if (access(path, F_OK) != 0) {
         free(path);
         return fail(error, STATUS_NOT_FOUND, folder,

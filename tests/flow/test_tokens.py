@@ -126,6 +126,10 @@ class Count(TokensTest):
                                   text=True, timeout=120, env=flow.environment(self.folder), check=False)
         self.assertEqual(int(done.stdout), each * 6_000_000)
 
+    def test_what_has_no_end_is_refused_in_time(self):
+        done = self.tokens("/dev/zero", code=1)
+        self.assertIn("/dev/zero: larger than the 1073741824 bytes allowed here", done.stderr)
+
     def test_a_reader_that_leaves_ends_it_quietly(self):
         text = self.write("text.txt", "a b c d e f g h " * 100_000)
         process = self.start_fathom("tokens", "--tokenizer", self.tokenizer, "--ids", text, stdout=subprocess.PIPE,
@@ -325,7 +329,6 @@ class Options(TokensTest):
         config = self.write("elsewhere/config.yaml", "\ntokenizer: nowhere\n")
         self.assertIn("config.yaml:2:", self.tokens("--config", config, named=False, code=2).stderr)
 
-
     def test_a_pattern_that_takes_forever_is_given_up_by_name(self):
         pattern = {"type": "Split", "pattern": {"Regex": "a*b"}, "behavior": "Isolated", "invert": False}
         byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -375,6 +378,7 @@ class Cache(TokensTest):
     def test_a_cache_that_cannot_be_written_does_no_harm(self):
         for folder in ("/proc/nowhere", "/dev/null"):
             self.assertEqual(self.tokens(stdin="hello", env={"XDG_CACHE_HOME": folder}).stdout, "1\n")
+            self.assertIn(f"not cached: {folder}/", self.tokens("-v", stdin="hello", env={"XDG_CACHE_HOME": folder}).stderr)
         self.assertEqual(self.tokens(stdin="hello", env={"HOME": ""}).stdout, "1\n")
 
     def test_xdg_cache_home_is_where_it_goes(self):
@@ -399,6 +403,8 @@ class Doctor(TokensTest):
         self.assertIn("269 tokens", checks["tokenizer"]["text"])
         self.assertEqual((checks["tokenizer"]["status"], checks["chat template"]["status"]), ("ok", "ok"))
         self.assertIn("chatml", checks["chat template"]["text"])
+        folder = os.path.dirname(self.tokenizer)
+        self.assertIn(f"{folder}/tokenizer.json, ", self.checks("--tokenizer", f"{folder}//")["tokenizer"]["text"])
         checks = self.checks("--base-url", url, "--tokenizer", self.tokenizer)
         self.assertEqual(checks["chat template"]["status"], "note")
         self.assertIn("--chat-template", checks["chat template"]["remedy"])
@@ -444,6 +450,15 @@ class Ask(TokensTest):
         last = json.dumps(flow.completions(log)[-1]["messages"])
         counted = int(self.tokens("--chat", "--chat-template", "chatml", stdin=last).stdout)
         self.assertEqual(asked.result["tokens"]["context"], counted)
+
+    def test_a_run_says_that_a_pattern_was_given_up(self):
+        pattern = {"type": "Split", "pattern": {"Regex": "(?:a+)+$"}, "behavior": "Isolated", "invert": False}
+        byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        steps = {"type": "Sequence", "pretokenizers": [pattern, byte_level]}
+        hostile = self.write("hostile.json", json.dumps(tokenizer(pre_tokenizer=steps)))
+        url, _ = self.stub({"replies": [{"text": "<answer>" + "a" * 60 + "b</answer>"}]})
+        asked = self.ask(url, "--tools", "none", "--tokenizer", hostile, "--chat-template", "chatml", question="a" * 60 + "b")
+        self.assertIn("not exact: a pattern of the tokenizer needs too many tries", asked.stderr)
 
     def test_a_tokenizer_that_cannot_be_used_ends_it_before_it_begins(self):
         done = self.expect(2, "ask", "When?", "--model", "builtin", "--tokenizer", "missing")
