@@ -29,6 +29,7 @@ json_t *extract_object(const struct reader_text *read, const struct extract_opti
     put_known(object, "title", read->title);
     put_known(object, "author", read->author);
     put_known(object, "date", read->date);
+    put_known(object, "modified", read->modified);
     put_known(object, "site", read->site_name);
     put_known(object, "language", read->language);
     put_known(object, "canonical", read->canonical_url);

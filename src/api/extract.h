@@ -31,9 +31,9 @@ struct extract_options {
 };
 
 /* Appends what `bytes` say, and a newline where there is any text. For EXTRACT_JSON that is one line with the object
- * {"url", "title", "author", "date", "site", "language", "canonical", "description", "kind", "charset", "bytes",
- * "characters", "tokens", "truncated", "markdown", "text"}; what is unknown is null. `empty` (may be NULL) says whether
- * there is no text. As reader_read where it fails; STATUS_TOO_BIG above EXTRACT_MAX_BYTES. */
+ * {"url", "title", "author", "date", "modified", "site", "language", "canonical", "description", "kind", "charset",
+ * "bytes", "characters", "tokens", "truncated", "markdown", "text"}; what is unknown is null. `empty` (may be NULL)
+ * says whether there is no text. As reader_read where it fails; STATUS_TOO_BIG above EXTRACT_MAX_BYTES. */
 enum status extract_page(struct str bytes, const struct extract_options *options, struct buf *out, bool *empty,
                          struct error *error) STATUS_CHECKED;
 

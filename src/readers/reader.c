@@ -48,12 +48,12 @@ static enum status read_html(const struct reading *reading, struct str text, str
     out->title = page.title;
     out->author = page.author;
     out->date = page.date;
+    out->modified = page.modified;
     out->site_name = page.site_name;
     out->language = page.language;
     out->description = page.description;
     out->canonical_url = page.canonical_url;
     out->truncated = page.truncated;
-    free(page.modified); /* of documents nothing but the publication is told */
     return STATUS_OK;
 }
 
@@ -416,6 +416,7 @@ void reader_text_finish(struct reader_text *text)
     free(text->title);
     free(text->author);
     free(text->date);
+    free(text->modified);
     free(text->site_name);
     free(text->language);
     free(text->description);

@@ -93,7 +93,7 @@ struct reader_text {
     enum reader_kind kind;
     struct buf markdown;
     char *title; /* never NULL after success: the document's own, else its first heading, else its name, else "" */
-    char *author, *date, *site_name, *language, *description;
+    char *author, *date, *modified, *site_name, *language, *description; /* modified: of web pages alone */
     char *canonical_url;
     struct reader_section *sections; /* in the order of their offsets */
     size_t n_sections;

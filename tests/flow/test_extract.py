@@ -68,7 +68,7 @@ class Files(ExtractTest):
         self.assertEqual(line.count("\n"), 1)
         page = json.loads(line)
         self.assertEqual(
-            list(page), "input url title author date site language canonical description kind charset bytes characters tokens "
+            list(page), "input url title author date modified site language canonical description kind charset bytes characters tokens "
             "truncated markdown text".split())
         self.assertEqual(page["input"], "-")
         self.assertEqual(page["url"], "https://news.example/x")
