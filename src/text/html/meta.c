@@ -8,6 +8,8 @@
 #include "text/html/meta_internal.h"
 #include "text/script.h"
 
+#define NEAR_HEADING 40 /* nodes */
+
 /* ---- fields ---- */
 
 struct str meta_value(const struct meta *meta, enum meta_field field)
@@ -98,8 +100,10 @@ static bool is_beside(const struct meta *meta, uint32_t index)
         return false; /* what the heading is in is the content, whatever its name */
     static const char *const own[] = {"meta", "author", "byline", "date", "entry", "post-info", NULL};
     struct str class = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CLASS);
-    if (node->element != HTML_NAV && (html_flags(node->element) & ELEMENT_FURNITURE) && meta_mentions(class, own))
-        return false; /* an article's own footer */
+    bool right_below = meta->heading && index > meta->heading && index < meta->heading + NEAR_HEADING;
+    if (node->element != HTML_NAV && (html_flags(node->element) & ELEMENT_FURNITURE) &&
+        (meta_mentions(class, own) || (node->element == HTML_ASIDE && right_below)))
+        return false; /* an article's own footer, or its line of author and date */
     if ((html_flags(node->element) & (ELEMENT_FURNITURE | ELEMENT_SILENT)))
         return node->element != HTML_HEAD && node->element != HTML_BUTTON;
     if (node->element == HTML_BODY || node->element == HTML_HTML || node->n_attributes == 0)

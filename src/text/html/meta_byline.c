@@ -82,6 +82,9 @@ static bool attribute_has(const struct meta *meta, uint32_t node, enum html_attr
     return meta_mentions(html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute), words);
 }
 
+/* What addresses of authors' own pages hold. */
+static const char *const author_pages[] = {"/author/", "/authors/", "/contributor", "/writer", "/by/", NULL};
+
 /* How likely an element holds the author's name: 0 not, else the lower the better. */
 static unsigned byline_rank(const struct meta *meta, uint32_t node)
 {
@@ -90,7 +93,6 @@ static unsigned byline_rank(const struct meta *meta, uint32_t node)
     static const char *const others[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
                                          "social", "date",  "authority", "time",  "job",       "title-",
                                          "role",   "count", "rank",      "badge", "link-list", NULL};
-    static const char *const addresses[] = {"/author/", "/authors/", "/contributor", "/writer", "/by/", NULL};
     static const char *const people[] = {"/people/", "/profile/", "/user/", "/users/", "/member", "/staff/", NULL};
     const struct html_node *at = &meta->tree->nodes[node];
     if (at->n_attributes == 0)
@@ -99,7 +101,7 @@ static unsigned byline_rank(const struct meta *meta, uint32_t node)
     if (rel.len && str_find_nocase(str_slice(rel, 0, 100), STR("author"), 0) != STR_NONE)
         return 1;
     unsigned rank = 0;
-    if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, addresses))
+    if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, author_pages))
         rank = 2;
     else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
         rank = 3;
@@ -332,6 +334,37 @@ static void try_neighbours(struct meta *meta)
     }
 }
 
+/* The one author that the page links to outside its furniture, wherever; of several all may be others' pages'. */
+static void read_far_author(struct meta *meta)
+{
+    const struct html_tree *tree = meta->tree;
+    struct buf name, text;
+    buf_init(&name, BUF_UNBOUNDED); /* both at most MAX_NAME_BYTES */
+    buf_init(&text, BUF_UNBOUNDED);
+    bool several = false;
+    for (uint32_t i = 1, n = 0; i < tree->count && n < 100 && !several; i++) {
+        if (tree->nodes[i].element != HTML_A || tree->nodes[i].n_attributes == 0)
+            continue;
+        struct str rel = html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_REL);
+        bool found =
+            str_equal_ascii_nocase(rel, STR("author")) || attribute_has(meta, i, HTML_ATTRIBUTE_HREF, author_pages);
+        if (!found || meta_is_aside(meta, i))
+            continue;
+        n++;
+        buf_reset(&text);
+        html_tree_text(tree, i, MAX_NAME_BYTES, &text);
+        if (!text.len || !is_name(buf_str(&text)) || str_find_char(buf_str(&text), ' ', 0) == STR_NONE)
+            continue;
+        several = name.len && !str_equal(buf_str(&name), buf_str(&text));
+        if (!name.len)
+            buf_add(&name, buf_str(&text));
+    }
+    if (!several && name.len < MAX_NAME_BYTES - 4)
+        meta_offer(meta, META_AUTHOR, RANK_BYLINE + 45, buf_str(&name));
+    buf_finish(&name);
+    buf_finish(&text);
+}
+
 /* ---- around the heading ---- */
 
 void meta_read_byline(struct meta *meta)
@@ -362,6 +395,8 @@ void meta_read_byline(struct meta *meta)
     }
     if (meta->date_node && !meta->values[META_AUTHOR] && !lists_times(meta))
         try_neighbours(meta);
+    if (!meta->values[META_AUTHOR])
+        read_far_author(meta);
     if (want_date && !meta->values[META_PUBLISHED])
         read_far_dates(meta);
     else if (want_date && !meta_is_article(meta) && lists_times(meta))
