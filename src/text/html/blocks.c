@@ -66,10 +66,10 @@ struct cutter {
         uint32_t names, signature;
     } cache[NAME_CACHE];
     struct block_reader reader;
-    uint32_t link, link_end; /* the last link element */
-    uint32_t counted_link;   /* in the block being read */
-    uint32_t breaks;         /* since the last text */
-    bool open;               /* a block is being read */
+    uint32_t link;         /* the last link element */
+    uint32_t counted_link; /* in the block being read */
+    uint32_t breaks;       /* since the last text */
+    bool open;             /* a block is being read */
 };
 
 static void read_class(struct cutter *cutter, struct str class, uint32_t node)
@@ -117,7 +117,6 @@ static void read_element(struct cutter *cutter, uint32_t i)
         place = (place & ~(uint32_t)PLACE_HEADER) | PLACE_OWN_HEADER;
     if (place & PLACE_LINK) {
         cutter->link = i;
-        cutter->link_end = node->end;
     }
     out->place[i] = around | place;
     out->block[i] = block ? i : i ? out->block[node->parent] : 0;
@@ -216,8 +215,6 @@ static void cut(struct cutter *cutter, bool see_hidden, bool drop_comments, uint
 {
     const struct html_tree *tree = cutter->tree;
     struct html_blocks *out = cutter->out;
-    struct html_visibility visibility;
-    html_visibility_init(tree, see_hidden, &visibility);
     for (uint32_t i = 0; i < tree->count;) {
         const struct html_node *node = &tree->nodes[i];
         out->before[i] = out->count;
@@ -225,7 +222,7 @@ static void cut(struct cutter *cutter, bool see_hidden, bool drop_comments, uint
             add_text(cutter, i++);
             continue;
         }
-        uint8_t mark = html_visibility_mark(&visibility, i);
+        uint8_t mark = html_visibility(tree, i, see_hidden);
         if (!mark) {
             read_element(cutter, i);
             mark = drop_comments && is_comments(out, i) ? MARK_DROPPED : 0;
@@ -241,7 +238,6 @@ static void cut(struct cutter *cutter, bool see_hidden, bool drop_comments, uint
     }
     end_block(cutter);
     out->before[tree->count] = out->count;
-    html_visibility_finish(&visibility);
 }
 
 /* ---- what is known when all are there ---- */
@@ -270,7 +266,6 @@ static void count_same(struct html_blocks *blocks)
     while (size < 2 * (size_t)blocks->count)
         size *= 2;
     uint32_t *slots = mem_calloc(size, sizeof *slots); /* index + 1 of the first of its kind */
-    uint32_t *firsts = mem_calloc(blocks->count, sizeof *firsts);
     for (uint32_t i = 0; i < blocks->count; i++) {
         uint32_t hash = blocks->items[i].hash;
         size_t slot = (hash ^ hash >> 16) * 0x9E3779B1u & (size - 1);
@@ -278,12 +273,11 @@ static void count_same(struct html_blocks *blocks)
             slot = (slot + 1) & (size - 1);
         if (!slots[slot])
             slots[slot] = i + 1;
-        firsts[i] = slots[slot] - 1;
-        blocks->items[firsts[i]].same++;
+        blocks->items[i].first_same = slots[slot] - 1;
+        blocks->items[slots[slot] - 1].same++;
     }
     for (uint32_t i = 0; i < blocks->count; i++)
-        blocks->items[i].same = blocks->items[firsts[i]].same;
-    free(firsts);
+        blocks->items[i].same = blocks->items[blocks->items[i].first_same].same;
     free(slots);
 }
 
@@ -319,32 +313,59 @@ static bool comments_go(const struct html_blocks *blocks, uint32_t comments)
 {
     uint32_t all = blocks->totals[blocks->count].running;
     bool article = (blocks->kinds & (KIND_ARTICLE | KIND_OG_ARTICLE)) && !(blocks->kinds & KIND_FORUM);
-    return comments && (uint64_t)(all - comments) * 100 >= (uint64_t)all * (article ? 2 : 50);
+    return comments && (uint64_t)(all - comments) * 100 >= (uint64_t)all * (article ? 2 : 75);
 }
 
-void html_blocks_init(const struct html_tree *tree, unsigned options, uint8_t *marks, struct html_blocks *out)
+static void cut_from_start(struct cutter *cutter, struct html_blocks *out, bool see_hidden, bool drop_comments,
+                           uint8_t *marks)
+{
+    const struct html_hints *hints = cutter->reader.hints;
+    const struct html_tree *tree = cutter->tree;
+    html_blocks_finish(out);
+    *out = (struct html_blocks){.tree = tree};
+    start(out, hints);
+    cutter->out = out;
+    cutter->capacity = 0;
+    cutter->reader = (struct block_reader){.hints = hints};
+    cutter->link = cutter->counted_link = cutter->breaks = 0;
+    cutter->open = false;
+    cut(cutter, see_hidden, drop_comments, marks);
+    add_up(out);
+}
+
+/* Cuts with what is hidden, too, and takes that for the page when there is text in it that is no furniture. */
+static bool see_hidden_text(struct cutter *cutter, uint8_t *marks, struct html_blocks *out)
+{
+    size_t n = cutter->tree->count;
+    struct html_blocks all = {0};
+    uint8_t *all_marks = mem_calloc(n, sizeof *all_marks);
+    cut_from_start(cutter, &all, true, false, all_marks);
+    bool better = all.totals[all.count].plain || !out->count;
+    if (better) {
+        memcpy(marks, all_marks, n);
+        struct html_blocks seen = *out;
+        *out = all;
+        all = seen;
+    }
+    html_blocks_finish(&all);
+    free(all_marks);
+    return better;
+}
+
+void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t *marks, struct html_blocks *out)
 {
     struct html_hints *hints = mem_alloc(sizeof *hints);
     struct cutter *cutter = mem_zalloc(sizeof *cutter);
     html_hints_read(tree, hints);
-    cutter->tree = tree;
-    cutter->out = out;
-    cutter->reader.hints = hints;
     html_names_init(&cutter->names);
-    *out = (struct html_blocks){.tree = tree};
-    start(out, hints);
-    cut(cutter, options & CUT_SEE_HIDDEN, false, marks);
-    add_up(out);
+    cutter->tree = tree;
+    cutter->reader.hints = hints;
+    *out = (struct html_blocks){0};
+    cut_from_start(cutter, out, false, false, marks);
+    bool see_hidden = !out->totals[out->count].plain && see_hidden_text(cutter, marks, out);
     uint32_t comments = measure_comments(out), running = out->totals[out->count].running;
-    if (!(options & CUT_KEEP_COMMENTS) && comments_go(out, comments)) {
-        html_blocks_finish(out);
-        out->tree = tree;
-        start(out, hints);
-        *cutter = (struct cutter){.tree = tree, .out = out, .reader.hints = hints};
-        html_names_init(&cutter->names);
-        cut(cutter, options & CUT_SEE_HIDDEN, true, marks);
-        add_up(out);
-    }
+    if (!keep_comments && comments_go(out, comments))
+        cut_from_start(cutter, out, see_hidden, true, marks);
     out->comments = running ? (float)comments / (float)running : 0;
     count_same(out);
     free(cutter);

@@ -63,7 +63,8 @@ struct html_block {
     uint32_t words, capitals, sentences, commas, bars, digits, links, breaks;
     uint32_t title_words, body_words, description_words; /* found in the title, JSON-LD bodies, descriptions */
     uint32_t hash;
-    uint32_t same; /* blocks of the page with the same text, itself included */
+    uint32_t same;       /* blocks of the page with the same text, itself included */
+    uint32_t first_same; /* index of the first of those */
     uint8_t flags;
 };
 
@@ -91,15 +92,13 @@ struct html_blocks {
     unsigned kinds;      /* of page: bits of enum html_page_kind (hints.h) */
 };
 
-enum html_cut {
-    CUT_SEE_HIDDEN = 1,    /* what is hidden counts as visible */
-    CUT_KEEP_COMMENTS = 2, /* readers' comments stay, however much else there is */
-};
-
 /* Cuts the page. Sets `marks` of what is hidden, never text, or readers' comments to MARK_DROPPED (hidden: and
- * MARK_HIDDEN); everything else is left as it is. Comments go where the page says it is an article, and elsewhere
- * unless most of its text is in what is named so, as in forums. `cut`: bits of enum html_cut. Linear. */
-void html_blocks_init(const struct html_tree *tree, unsigned cut, uint8_t *marks, struct html_blocks *out);
+ * MARK_HIDDEN); everything else is left as it is. Linear.
+ *
+ * Where a reader sees no text but furniture, nothing or a banner over the rest, what is hidden counts as visible.
+ * Comments go, unless they are to be kept, where the page says it is an article, and elsewhere when the page has enough
+ * other text: in a forum everything may be named so. */
+void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t *marks, struct html_blocks *out);
 
 void html_blocks_finish(struct html_blocks *blocks);
 

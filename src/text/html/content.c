@@ -20,7 +20,10 @@ _Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
 
 #include "text/html/content_model.inc"
 
-#define BINS 512 /* of likelihoods, when the threshold is looked for */
+#define BINS          512  /* of likelihoods, when the threshold is looked for */
+#define GAP_THRESHOLD 0.6f /* of the threshold */
+#define COPY_WORDS    8
+#define LONG_NOTE     200 /* characters */
 
 static float score_row(const float *row)
 {
@@ -62,6 +65,29 @@ static float find_threshold(const struct html_blocks *blocks, const float *score
     return found < LEAST_THRESHOLD ? LEAST_THRESHOLD : found > GREATEST_THRESHOLD ? GREATEST_THRESHOLD : found;
 }
 
+/* What stands between two blocks that are kept and is nearly as likely is kept, too. */
+static void fill_gaps(const struct html_blocks *blocks, const float *scores, float threshold, bool *kept)
+{
+    for (uint32_t i = 1; i + 1 < blocks->count; i++)
+        if (!kept[i] && scores[i] >= threshold * GAP_THRESHOLD && scores[i - 1] >= threshold &&
+            scores[i + 1] >= threshold)
+            kept[i] = true;
+}
+
+/* Of longer texts that a page has several times, for narrow and for wide screens, say, the first that is kept stays. */
+static void drop_copies(const struct html_blocks *blocks, bool *kept)
+{
+    bool *seen = mem_calloc(blocks->count, sizeof *seen);
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        const struct html_block *block = &blocks->items[i];
+        if (!kept[i] || block->same < 2 || block->words < COPY_WORDS)
+            continue;
+        kept[i] = !seen[block->first_same];
+        seen[block->first_same] = true;
+    }
+    free(seen);
+}
+
 /* Keeps at least what is likeliest. */
 static void choose(const struct html_blocks *blocks, const float *scores, bool *kept)
 {
@@ -72,6 +98,8 @@ static void choose(const struct html_blocks *blocks, const float *scores, bool *
         threshold = best;
     for (uint32_t i = 0; i < blocks->count; i++)
         kept[i] = scores[i] >= threshold;
+    fill_gaps(blocks, scores, threshold, kept);
+    drop_copies(blocks, kept);
 }
 
 static void keep_content(const struct html_blocks *blocks, bool *kept)
@@ -116,20 +144,29 @@ static void mark_rest(const struct html_blocks *blocks, const bool *kept, uint8_
     free(kept_before);
 }
 
+/* Whether all there is stands in a footer, or is a short note to readers whose browser runs no scripts. */
+static bool is_empty_shell(const struct html_blocks *blocks)
+{
+    uint32_t notes = 0;
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        uint32_t place = blocks->place[blocks->items[i].first];
+        if (place & PLACE_NOSCRIPT)
+            notes += blocks->items[i].length;
+        else if (!(place & PLACE_FOOTER))
+            return false;
+    }
+    return notes < LONG_NOTE;
+}
+
 void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks)
 {
     struct html_blocks blocks;
-    unsigned cut = options->keep_comments || options->whole_page ? CUT_KEEP_COMMENTS : 0;
     memset(marks, 0, tree->count);
-    html_blocks_init(tree, cut, marks, &blocks);
-    if (!blocks.count) {
-        html_blocks_finish(&blocks);
-        memset(marks, 0, tree->count);
-        html_blocks_init(tree, cut | CUT_SEE_HIDDEN, marks, &blocks);
-    }
+    html_blocks_init(tree, options->keep_comments || options->whole_page, marks, &blocks);
     if (blocks.count && !options->whole_page) {
         bool *kept = mem_calloc(blocks.count, sizeof *kept);
-        keep_content(&blocks, kept);
+        if (!is_empty_shell(&blocks))
+            keep_content(&blocks, kept);
         mark_rest(&blocks, kept, marks);
         free(kept);
     }
