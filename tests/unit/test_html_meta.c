@@ -178,7 +178,7 @@ static void meta__date_is_from_the_best_source(void **state)
          NULL},
         {"<h1>T</h1><time datetime='2020-03-04'>long ago</time>", "2020-03-04", NULL},
         {"<h1>T</h1><p>Updated: May 5, 2021</p><p>March 4, 2020</p>", "2020-03-04", "2021-05-05"},
-        {"<h1>T</h1><aside><time datetime='2020-03-04'>x</time></aside>", NULL, NULL},
+        {"<h1>T</h1><nav><time datetime='2020-03-04'>x</time></nav>", NULL, NULL},
         {"<h1>T</h1><p>In 2020 there were 14 of 28.</p>", NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

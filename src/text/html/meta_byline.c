@@ -82,34 +82,49 @@ static bool attribute_has(const struct meta *meta, uint32_t node, enum html_attr
     return meta_mentions(html_tree_attribute(meta->tree, &meta->tree->nodes[node], attribute), words);
 }
 
-/* What addresses of authors' own pages hold. */
+/* What classes and addresses of bylines hold. */
 static const char *const author_pages[] = {"/author/", "/authors/", "/contributor", "/writer", "/by/", NULL};
+static const char *const people_pages[] = {"/people/", "/profile/", "/user/", "/users/", "/member", "/staff/", NULL};
+static const char *const author_names[] = {"author", "byline", "by-line", "writer", "contributor", NULL};
+static const char *const member_names[] = {"username", "user-name", "poster", "creator", "user_name", NULL};
+static const char *const other_names[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
+                                          "social", "date",  "authority", "time",  "job",       "title-",
+                                          "role",   "count", "rank",      "badge", "link-list", NULL};
+
+struct byline_words {
+    struct meta_words author_pages, people_pages, author_names, member_names;
+};
+
+static void init_words(struct byline_words *words)
+{
+    meta_words_init(&words->author_pages, author_pages);
+    meta_words_init(&words->people_pages, people_pages);
+    meta_words_init(&words->author_names, author_names);
+    meta_words_init(&words->member_names, member_names);
+}
 
 /* How likely an element holds the author's name: 0 not, else the lower the better. */
-static unsigned byline_rank(const struct meta *meta, uint32_t node)
+static unsigned byline_rank(const struct meta *meta, const struct byline_words *words, uint32_t node)
 {
-    static const char *const names[] = {"author", "byline", "by-line", "writer", "contributor", NULL};
-    static const char *const members[] = {"username", "user-name", "poster", "creator", "user_name", NULL};
-    static const char *const others[] = {"avatar", "image", "img",       "photo", "bio",       "desc",
-                                         "social", "date",  "authority", "time",  "job",       "title-",
-                                         "role",   "count", "rank",      "badge", "link-list", NULL};
-    static const char *const people[] = {"/people/", "/profile/", "/user/", "/users/", "/member", "/staff/", NULL};
     const struct html_node *at = &meta->tree->nodes[node];
     if (at->n_attributes == 0)
         return 0;
     struct str rel = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_REL);
     if (rel.len && str_find_nocase(str_slice(rel, 0, 100), STR("author"), 0) != STR_NONE)
         return 1;
+    struct str class = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_CLASS), href = {0};
+    if (at->element == HTML_A)
+        href = html_tree_attribute(meta->tree, at, HTML_ATTRIBUTE_HREF);
     unsigned rank = 0;
-    if (at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, author_pages))
+    if (meta_words_find(&words->author_pages, href))
         rank = 2;
-    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, names))
+    else if (meta_words_find(&words->author_names, class))
         rank = 3;
-    else if (attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, members))
+    else if (meta_words_find(&words->member_names, class))
         rank = 4;
-    else if (node > meta->heading && at->element == HTML_A && attribute_has(meta, node, HTML_ATTRIBUTE_HREF, people))
+    else if (node > meta->heading && meta_words_find(&words->people_pages, href))
         rank = 6;
-    return rank && attribute_has(meta, node, HTML_ATTRIBUTE_CLASS, others) ? 0 : rank;
+    return rank && meta_mentions(class, other_names) ? 0 : rank;
 }
 
 /* The names in the links inside an element, where there are any; "" joins none. */
@@ -251,12 +266,15 @@ static void read_far_dates(struct meta *meta)
 {
     static const char *const names[] = {"date", "publish", "posted", "dateline", NULL};
     const struct html_tree *tree = meta->tree;
+    struct meta_words set;
     char *first = NULL;
     unsigned n = 0, days = 0;
+    meta_words_init(&set, names);
     for (uint32_t i = 1; i < tree->count && n < 50 && days < 3; i++) {
         if (tree->nodes[i].element == HTML_TIME)
             try_time(meta, i, false);
-        else if (tree->nodes[i].n_attributes && attribute_has(meta, i, HTML_ATTRIBUTE_CLASS, names))
+        else if (tree->nodes[i].n_attributes &&
+                 meta_words_find(&set, html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_CLASS)))
             try_named_date(meta, i);
         else
             continue;
@@ -339,6 +357,8 @@ static void read_far_author(struct meta *meta)
 {
     const struct html_tree *tree = meta->tree;
     struct buf name, text;
+    struct meta_words pages;
+    meta_words_init(&pages, author_pages);
     buf_init(&name, BUF_UNBOUNDED); /* both at most MAX_NAME_BYTES */
     buf_init(&text, BUF_UNBOUNDED);
     bool several = false;
@@ -367,32 +387,42 @@ static void read_far_author(struct meta *meta)
 
 /* ---- around the heading ---- */
 
-void meta_read_byline(struct meta *meta)
+static void read_near_text(struct meta *meta, uint32_t node, bool want_author, bool want_date)
+{
+    bool near = meta->heading && node + 30 > meta->heading && node < meta->heading + 150;
+    if (want_author)
+        try_text(meta, node);
+    if (near && !meta->date_node && node < meta->heading + 60 && is_date(meta->tree->nodes[node].text))
+        meta->date_node = node;
+    if (near && want_date)
+        try_date_text(meta, node);
+}
+
+static void read_near(struct meta *meta, bool want_author, bool want_date)
 {
     const struct html_tree *tree = meta->tree;
+    struct byline_words words;
     uint32_t from = meta->heading > 80 ? meta->heading - 80 : 0;
     uint32_t to = meta->heading + 400 < tree->count ? meta->heading + 400 : tree->count;
-    bool want_author = !meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST,
-         want_date = !meta->values[META_PUBLISHED];
+    init_words(&words);
     for (uint32_t i = from; i < to && (want_author || want_date); i++) {
-        const struct html_node *node = &tree->nodes[i];
-        if (node->element == HTML_TEXT) {
-            if (want_author)
-                try_text(meta, i);
-            if (!meta->date_node && meta->heading && i + 30 > meta->heading && i < meta->heading + 60 &&
-                is_date(node->text))
-                meta->date_node = i;
-            if (want_date && meta->heading && i + 30 > meta->heading && i < meta->heading + 150)
-                try_date_text(meta, i);
-        } else if (node->element == HTML_TIME) {
+        if (tree->nodes[i].element == HTML_TEXT) {
+            read_near_text(meta, i, want_author, want_date);
+        } else if (tree->nodes[i].element == HTML_TIME) {
             if (want_date)
                 try_time(meta, i, true);
         } else if (want_author) {
-            unsigned rank = byline_rank(meta, i);
+            unsigned rank = byline_rank(meta, &words, i);
             if (rank)
                 offer_byline(meta, i, RANK_BYLINE + rank + (i < meta->heading ? 5U : 0U));
         }
     }
+}
+
+void meta_read_byline(struct meta *meta)
+{
+    bool want_date = !meta->values[META_PUBLISHED];
+    read_near(meta, !meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST, want_date);
     if (meta->date_node && !meta->values[META_AUTHOR] && !lists_times(meta))
         try_neighbours(meta);
     if (!meta->values[META_AUTHOR])

@@ -75,7 +75,18 @@ bool meta_is_article(const struct meta *meta);
 /* Appends one line of `value`: references decoded once more, tags left out, blanks collapsed. */
 void meta_clean(struct str value, size_t max_bytes, struct buf *out);
 
-/* Whether one of some words in small letters, ended by NULL, stands in the first 300 bytes of a class or the like. */
+/* Words of two small letters or more to look for, for use in a loop. */
+struct meta_words {
+    const char *const *words; /* ended by NULL */
+    uint64_t beginnings[16];
+};
+
+void meta_words_init(struct meta_words *set, const char *const *words);
+
+/* Whether one of them stands in the first 300 bytes of a class or the like, in letters of any case. */
+bool meta_words_find(const struct meta_words *set, struct str value);
+
+/* Both at once. */
 bool meta_mentions(struct str value, const char *const *words);
 
 /* How much two texts have in common, 0 to 1: twice the words of both by the words of each. */

@@ -7,6 +7,9 @@
 #include "text/html/meta_internal.h"
 #include "text/plain.h"
 
+#define MAX_MENTION 300 /* bytes of a class that are looked at */
+#define MAX_WORDS   64  /* of a text that are compared */
+
 /* The length of a blank outside ASCII, or of a character that is not seen, at the beginning; 0 without one. */
 static size_t wide_blank(struct str s)
 {
@@ -70,30 +73,29 @@ void meta_clean(struct str value, size_t max_bytes, struct buf *out)
     buf_finish(&plain);
 }
 
-/* One of 1,024 for the two bytes that a word begins with. */
+/* One of 1,024 for the two bytes that a word begins with, the same for small letters and capitals. */
 static unsigned beginning(const char *at)
 {
     return ((unsigned)at[0] & 31) << 5 | ((unsigned)at[1] & 31);
 }
 
-bool meta_mentions(struct str value, const char *const *words)
+void meta_words_init(struct meta_words *set, const char *const *words)
 {
-    char lower[300 + 32] = "";
-    uint64_t beginnings[16] = {0};
-    size_t length = value.len < 300 ? value.len : 300;
-    if (length == 0)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        lower[i] = (char)(value.data[i] | ((unsigned)(value.data[i] - 'A') < 26U ? 32 : 0));
-    for (const char *const *word = words; *word; word++)
-        beginnings[beginning(*word) / 64] |= (uint64_t)1 << (beginning(*word) % 64);
-    for (size_t i = 0; i < length; i++) {
-        unsigned two = beginning(lower + i);
-        if (!(beginnings[two / 64] >> (two % 64) & 1))
+    *set = (struct meta_words){.words = words};
+    for (; *words; words++)
+        set->beginnings[beginning(*words) / 64] |= (uint64_t)1 << (beginning(*words) % 64);
+}
+
+bool meta_words_find(const struct meta_words *set, struct str value)
+{
+    size_t length = value.len < MAX_MENTION ? value.len : MAX_MENTION;
+    for (size_t i = 0; i + 1 < length; i++) {
+        unsigned two = beginning(value.data + i);
+        if (!(set->beginnings[two / 64] >> (two % 64) & 1))
             continue;
-        for (const char *const *word = words; *word; word++) {
+        for (const char *const *word = set->words; *word; word++) {
             size_t k = 0;
-            while ((*word)[k] && (*word)[k] == lower[i + k])
+            while ((*word)[k] && i + k < length && (*word)[k] == ascii_lower(value.data[i + k]))
                 k++;
             if (!(*word)[k])
                 return true;
@@ -102,7 +104,14 @@ bool meta_mentions(struct str value, const char *const *words)
     return false;
 }
 
-#define MAX_WORDS 64
+bool meta_mentions(struct str value, const char *const *words)
+{
+    struct meta_words set;
+    if (value.len == 0)
+        return false;
+    meta_words_init(&set, words);
+    return meta_words_find(&set, value);
+}
 
 /* Hashes of the words of a text, in lower case as far as ASCII goes. */
 static size_t words_of(struct str text, uint32_t words[MAX_WORDS])
