@@ -111,6 +111,8 @@ static void html_write__resolves_links(void **state)
          "alt='d'>",
          "![a \\[b\\]](https://example.org/i) c ![d](https://example.org/j)\n"},
         {"<h2>a<a href='#a'>¶</a></h2>", "## a\n"},
+        {"<a href='/b'>a</a><a href='/c'>d</a>e <a id=f></a><a href='/g'>h</a>",
+         "[a](https://example.org/b) [d](https://example.org/c)e [h](https://example.org/g)\n"},
     };
     check(cases, sizeof cases / sizeof cases[0], false);
 }
@@ -320,7 +322,7 @@ static void html_write__writes_plain_text(void **state)
         {"<ul><li>a<ul><li>b</ul><li>c</ul><ol><li>d</ol>", "a\n  b\nc\n\nd\n"},
         {"<blockquote>a<pre>b\n c</pre></blockquote>", "a\n\nb\n c\n"},
         {"<table><tr><th>a<th>b<tr><td>1<td>2<br>3</table>", "a | b\n1 | 2 3\n"},
-        {"<img src=i alt=a> x<sup>2</sup> <math><mi>x</mi></math>", "a x^2 x\n"},
+        {"<img src=i alt=a> x<sup>2</sup> <math><mi>x</mi></math>", "x^2 x\n"},
         {"a<sup id=r1><a href='#f1'>1</a></sup><p id=f1>b <a href='#r1'>^</a>", "a[1]\n\n[1] b\n"},
         {"<dl><dt>a<dd>b</dl>", "a\nb\n"},
     };

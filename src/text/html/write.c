@@ -379,8 +379,12 @@ static void leave(struct writer *w, const struct open_element *open)
     case CONSTRUCT_EM:
     case CONSTRUCT_DEL:
     case CONSTRUCT_INLINE_QUOTE:
+        writer_close_mark(w, node);
+        break;
     case CONSTRUCT_LINK:
         writer_close_mark(w, node);
+        if (w->out->len > w->link_start)
+            w->link_end = w->out->len;
         break;
     case CONSTRUCT_RAISED:
         writer_raised_end(w, node);

@@ -8,7 +8,8 @@
  * What Markdown has no form for is written as a reader would expect it: a definition behind ": ", spanning cells
  * repeated where they stand, ruby and superscripts as base(reading) and x^2.
  *
- * Plain text has the same blocks without marks: items and quotations are lines, cells are parted by " | ".
+ * Plain text has the same blocks without marks: items and quotations are lines, cells are parted by " | " and stand
+ * once. It is what a reader sees, so alternative texts of pictures are not part of it, except those of formulas.
  */
 #ifndef FATHOM_TEXT_HTML_WRITE_H
 #define FATHOM_TEXT_HTML_WRITE_H

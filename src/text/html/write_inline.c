@@ -319,6 +319,10 @@ bool writer_resolve(struct writer *w, struct str reference)
 void writer_link(struct writer *w, uint32_t node)
 {
     struct str href = writer_attribute(w, node, HTML_ATTRIBUTE_HREF);
+    /* links side by side are parted by their looks, as tags and menus are */
+    if (w->link_end == w->out->len && w->link_end > w->line_at && !w->space)
+        w->space = SPACE_BLANK;
+    w->link_start = w->out->len;
     if (href.len && !w->options.drop_links && !w->options.plain_text && !in_link(w) && writer_resolve(w, href))
         writer_open_mark(w, node, INLINE_LINK);
 }
@@ -326,12 +330,12 @@ void writer_link(struct writer *w, uint32_t node)
 void writer_image(struct writer *w, uint32_t node)
 {
     struct str alt = str_trim(writer_attribute(w, node, HTML_ATTRIBUTE_ALT));
-    if (!alt.len || w->options.drop_images)
+    if (!alt.len || w->options.drop_images || w->options.plain_text)
         return;
     struct str source = writer_attribute(w, node, HTML_ATTRIBUTE_SRC);
     if (!source.len || str_starts_with_nocase(source, STR("data:")))
         source = writer_attribute(w, node, HTML_ATTRIBUTE_DATA_SRC);
-    bool text_only = w->options.drop_links || w->options.plain_text || in_link(w) || w->single == LINE_HEADING;
+    bool text_only = w->options.drop_links || in_link(w) || w->single == LINE_HEADING;
     if (text_only || str_starts_with_nocase(source, STR("data:")) || !writer_resolve(w, source)) {
         if (w->space < SPACE_BLANK)
             w->space = SPACE_BLANK;

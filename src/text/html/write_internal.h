@@ -132,12 +132,13 @@ struct writer {
     uint8_t heading; /* level of the heading whose mark is due */
     bool colon;      /* the line is the meaning of a term: ": " is due before it */
     uint32_t heading_node;
-    uint32_t raised;   /* the sup or sub behind whose text a parenthesis is due */
-    uint32_t n_strong; /* elements around the text that are bold by themselves */
-    size_t start;      /* where the writer began in `out` */
-    size_t line_at;    /* where the text of the line begins */
-    size_t plain_from; /* behind the last mark: from here on `out` has text only */
-    size_t list_end;   /* length of `out` when the last list ended, and its bullet */
+    uint32_t raised;             /* the sup or sub behind whose text a parenthesis is due */
+    uint32_t n_strong;           /* elements around the text that are bold by themselves */
+    size_t start;                /* where the writer began in `out` */
+    size_t line_at;              /* where the text of the line begins */
+    size_t link_start, link_end; /* lengths of `out` when the last link began, and when it ended if it has text */
+    size_t plain_from;           /* behind the last mark: from here on `out` has text only */
+    size_t list_end;             /* length of `out` when the last list ended, and its bullet */
     char list_bullet;
     struct level levels[MAX_LEVELS];
     size_t n_levels, n_marked; /* those whose first line is written */

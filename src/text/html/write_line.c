@@ -114,6 +114,11 @@ static void note_loose_item(struct writer *w)
 
 void writer_next_line(struct writer *w, enum due due)
 {
+    if (w->item_ended && due) { /* what is in a list but in none of its items stands apart, and so what follows it */
+        due = DUE_BLANK;
+        if (w->n_lists)
+            w->lists[w->n_lists - 1].width = 0;
+    }
     if (w->line_open || w->out->len > w->start) {
         if (due == DUE_BREAK && w->line_open && !w->options.plain_text)
             writer_put(w, "  ", 2);
@@ -155,7 +160,7 @@ static void write_due(struct writer *w)
         w->due = DUE_NOTHING;
         return;
     }
-    writer_next_line(w, w->item_ended && w->due ? DUE_BLANK : w->due);
+    writer_next_line(w, w->due);
     w->space = SPACE_NONE;
     if (w->heading) {
         static const char hashes[] = "###### ";

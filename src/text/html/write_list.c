@@ -63,7 +63,7 @@ void writer_enter_list(struct writer *w, uint32_t node)
         w->due = DUE_LINE;
     else
         writer_want(w, DUE_BLANK);
-    w->item_ended = true; /* what is in the list but in none of its items stands apart, too */
+    w->item_ended = w->single == LINE_FREE; /* until its first item */
     list.due = w->due;
     w->lists[w->n_lists++] = list;
 }
@@ -154,5 +154,5 @@ void writer_leave_item(struct writer *w, uint32_t node)
         list->has_items = true;
     writer_pop_level(w, node);
     writer_want(w, DUE_LINE);
-    w->item_ended = true;
+    w->item_ended = w->single == LINE_FREE;
 }

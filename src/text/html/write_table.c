@@ -318,7 +318,7 @@ static void end_cell(struct writer *w)
 static void put_filler(struct writer *w, size_t at, size_t length)
 {
     begin_cell(w);
-    if (length && length <= MAX_REPEATED && !w->full) {
+    if (length && length <= MAX_REPEATED && !w->options.plain_text && !w->full) {
         char text[MAX_REPEATED];
         memcpy(text, w->out->data + at, length);
         writer_put(w, text, length);
