@@ -121,6 +121,24 @@ bool meta_is_person(struct str text);
 /* Looks for the author and the date around the heading. */
 void meta_read_byline(struct meta *meta);
 
+/* ---- meta_shown.c ---- */
+
+/* Offers the date of a <time>; one near the heading is better. */
+void meta_try_time(struct meta *meta, uint32_t node, bool near);
+
+/* Whether a text is a date and little else. */
+bool meta_is_date(struct str text);
+
+/* Offers the date in a text, if it is short and has one. */
+void meta_try_date_text(struct meta *meta, uint32_t node);
+
+/* Elements for times, and those named so, anywhere in the page. Of a page that is no article several days are those of
+ * other pages. */
+void meta_read_far_dates(struct meta *meta);
+
+/* Whether the times are of many days: those of other pages, which this one lists. */
+bool meta_lists_times(const struct meta *meta);
+
 /* ---- meta_json.c, meta_elements.c, meta_ld.c ---- */
 
 enum ld_kind { LD_OBJECT, LD_ARRAY, LD_STRING, LD_OTHER };
