@@ -92,8 +92,8 @@ bool cli_read_input(const struct cli *cli, size_t max_bytes, struct buf *out);
 
 /* ---- the commands ---- */
 
-extern const struct cli_command cli_ask, cli_doctor, cli_extract, cli_index, cli_parse, cli_profile, cli_scholar, cli_search,
-    cli_read, cli_tokens, cli_tools, cli_visit;
+extern const struct cli_command cli_ask, cli_doctor, cli_extract, cli_index, cli_parse, cli_profile, cli_scholar,
+    cli_search, cli_read, cli_tokens, cli_tools, cli_visit;
 
 /* All commands in the order of the help; NULL at the end. */
 extern const struct cli_command *const cli_commands[];

@@ -347,7 +347,7 @@ const struct cli_command cli_extract = {
                 "  fathom extract --format json saved/*.html > pages.jsonl",
     .options = options,
     .n_options = sizeof options / sizeof options[0],
-    .groups = OPTION_GROUPS_ALL,
+    .groups = OPTION_GROUP_TOOLS | OPTION_GROUP_NETWORK,
     .min_arguments = 1,
     .max_arguments = SIZE_MAX,
     .run = run,
