@@ -33,13 +33,13 @@ static uint32_t find_text(const struct bpe_compiler *c, struct str text)
 static enum status add_tokens(struct bpe_compiler *c)
 {
     const struct model_spec *model = c->model;
+    table_init(&c->by_text, model->n_tokens);
     for (size_t i = 0; i < model->n_tokens; i++) {
         if (model->tokens[i].id >= BPE_NONE)
             return error_set(c->error, STATUS_UNSUPPORTED, "token ids of %u and above are not supported", BPE_NONE);
         c->n_ids = model->tokens[i].id >= c->n_ids ? model->tokens[i].id + 1 : c->n_ids;
     }
     c->by_id = mem_calloc(c->n_ids, sizeof *c->by_id);
-    table_init(&c->by_text, model->n_tokens);
     for (size_t i = 0; i < model->n_tokens; i++) {
         const struct spec_token *token = &model->tokens[i];
         if (c->by_id[token->id] != NULL)
@@ -193,7 +193,7 @@ static enum status too_long_run(const struct bpe_compiler *c)
 static enum status write_pairs(struct bpe_compiler *c, size_t n_used, struct image_writer *image)
 {
     size_t run = 0, longest = 0, steps = 0;
-    c->head->n_buckets = (uint32_t)(n_used * 5 / (3 * BPE_BUCKET) + 2);
+    c->head->n_buckets = (uint32_t)(n_used * 5 / ((size_t)3 * BPE_BUCKET) + 2);
     size_t n_places = (size_t)c->head->n_buckets * BPE_BUCKET;
     uint32_t *pairs = mem_calloc(n_places, sizeof *pairs);
     memset(pairs, 0xff, n_places * sizeof *pairs);

@@ -16,9 +16,8 @@ struct str normalize_form(enum normalizer_kind form, struct str text, struct buf
 
 /* What one look over a text tells that may be anything. */
 struct text_look {
-    bool valid; /* UTF-8 */
-    size_t
-        composed; /* NFC leaves every stretch of the text as it is that ends here or before; only where it is valid */
+    bool valid;      /* UTF-8 */
+    size_t composed; /* where it is valid: NFC leaves every stretch as it is that ends here or before */
 };
 struct text_look text_look_over(struct str text);
 
