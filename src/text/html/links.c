@@ -5,33 +5,25 @@
 
 /* ---- characters ---- */
 
-enum { IN_FRAGMENT = 1, IN_PATH = 2, IN_QUERY = 4, IN_HOST = 8 };
+enum where { IN_FRAGMENT, IN_PATH, IN_QUERY, IN_HOST };
 
-/* Where a character is written as %XX (for a host: where it makes it none), after the URL Standard, section 1.3. */
-static unsigned encoded_in(unsigned char c)
+#define BIT(c) ((uint64_t)1 << ((c)&63))
+
+/* The ASCII characters that are written as %XX (in a host: that make it none), after the URL Standard, section 1.3: of
+ * those below 64, and of the others. */
+#define LOW  ((BIT(33) - 1) | BIT('"') | BIT('<') | BIT('>'))
+#define HIGH BIT(127)
+static const uint64_t encoded[][2] = {
+    [IN_FRAGMENT] = {LOW, HIGH | BIT('`')},
+    [IN_PATH] = {LOW, HIGH | BIT('`') | BIT('{') | BIT('}')},
+    [IN_QUERY] = {LOW | BIT('\''), HIGH},
+    [IN_HOST] = {LOW, HIGH | BIT('^') | BIT('|')},
+};
+
+static bool is_encoded(char c, enum where where)
 {
-    if (c <= ' ' || c == 0x7F)
-        return IN_FRAGMENT | IN_PATH | IN_QUERY | IN_HOST;
-    if (c >= 0x80)
-        return IN_FRAGMENT | IN_PATH | IN_QUERY;
-    switch (c) {
-    case '"':
-    case '<':
-    case '>':
-        return IN_FRAGMENT | IN_PATH | IN_QUERY | IN_HOST;
-    case '`':
-        return IN_FRAGMENT | IN_PATH;
-    case '{':
-    case '}':
-        return IN_PATH;
-    case '\'':
-        return IN_QUERY;
-    case '^':
-    case '|':
-        return IN_HOST;
-    default:
-        return 0;
-    }
+    unsigned char byte = (unsigned char)c;
+    return byte >= 0x80 || (encoded[where][byte >> 6] >> (byte & 63) & 1);
 }
 
 static bool is_slash(char c)
@@ -39,11 +31,11 @@ static bool is_slash(char c)
     return c == '/' || c == '\\';
 }
 
-static char *put(char *at, char c, unsigned where)
+static char *put(char *at, char c, enum where where)
 {
     static const char digits[] = "0123456789ABCDEF";
     unsigned char byte = (unsigned char)c;
-    if (!(encoded_in(byte) & where)) {
+    if (!is_encoded(c, where)) {
         *at++ = c;
         return at;
     }
@@ -101,7 +93,7 @@ static char *put_path(char *root, char *at, struct str path, struct str *rest)
 /* Writes "?query" and "#fragment", or what of them is there. */
 static char *put_rest(char *at, struct str rest)
 {
-    unsigned where = IN_QUERY;
+    enum where where = IN_QUERY;
     for (size_t i = 0; i < rest.len; i++) {
         if (rest.data[i] == '#')
             where = IN_FRAGMENT;
@@ -130,7 +122,7 @@ static char *put_authority(char *at, bool secure, struct str *rest)
     for (size_t i = 0; i < name; i++)
         at = put(at, rest->data[i], IN_QUERY);
     for (size_t i = 0; i < host.len; i++) {
-        if (encoded_in((unsigned char)host.data[i]) & IN_HOST)
+        if ((unsigned char)host.data[i] < 0x80 && is_encoded(host.data[i], IN_HOST))
             return NULL;
         *at++ = ascii_lower(host.data[i]);
     }
@@ -233,7 +225,7 @@ static char *put_absolute(const struct html_base *base, struct str reference, si
 /* Writes a reference that cannot be made absolute, cleaned. */
 static char *put_as_it_is(struct str reference, char *at)
 {
-    unsigned where = IN_PATH;
+    enum where where = IN_PATH;
     for (size_t i = 0; i < reference.len; i++) {
         if (reference.data[i] == '?' && where == IN_PATH)
             where = IN_QUERY;
