@@ -165,14 +165,30 @@ static bool is_lead_in(struct str block)
     return str_ends_with(block, STR(":")) || str_ends_with(block, STR("\xEF\xBC\x9A")); /* the wide colon */
 }
 
+/* White space between blocks counts, since a passage is a stretch of the text. */
+static void add_blank(struct cutter *cutter, size_t to)
+{
+    if (cutter->from == cutter->to)
+        return;
+    if (to - cutter->from > cutter->most) {
+        flush(cutter);
+        return;
+    }
+    if (cutter->lead == cutter->to)
+        cutter->lead = to;
+    cutter->to = to;
+}
+
 static void add_block(struct cutter *cutter, size_t from, size_t to)
 {
     struct str block = str_slice(cutter->text, from, to);
     size_t usual = cutter->target + cutter->target / 3;
     struct str header = table_header(block);
     note_term(cutter, block);
-    if (!str_trim(block).len)
+    if (!str_trim(block).len) {
+        add_blank(cutter, to);
         return;
+    }
     bool explains = str_starts_with(block, STR("  ")) || str_starts_with(block, STR(": "));
     struct str above = explains ? cutter->above : (struct str){0};
     if (cutter->has_body && cutter->lead > cutter->from && cutter->to - cutter->from + block.len > usual)

@@ -81,6 +81,7 @@ static void passages__cover_every_text(void **state)
         {"\xF0\x9F\x98\x80", 9000},
         {"#", 30000},
         {"====\n", 500},
+        {"# h\n\n\n\n\n\n\nt\n\n\n\n\n\n\n\n", 3000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct buf text = repeat(cases[i].unit, cases[i].times);
