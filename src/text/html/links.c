@@ -26,6 +26,20 @@ static bool is_encoded(char c, enum where where)
     return byte >= 0x80 || (encoded[where][byte >> 6] >> (byte & 63) & 1);
 }
 
+/* Whether a character goes into a path as it is and ends nothing. */
+static bool is_plain(char c)
+{
+    static const uint64_t special[] = {LOW | BIT('/') | BIT('?') | BIT('#'),
+                                       HIGH | BIT('`') | BIT('{') | BIT('}') | BIT('\\')};
+    unsigned char byte = (unsigned char)c;
+    return byte < 0x80 && !(special[byte >> 6] >> (byte & 63) & 1);
+}
+
+static char lower(char c)
+{
+    return (char)(c | ((unsigned)(c - 'A') < 26U ? 32 : 0));
+}
+
 static bool is_slash(char c)
 {
     return c == '/' || c == '\\';
@@ -69,12 +83,18 @@ static char *put_path(char *root, char *at, struct str path, struct str *rest)
 {
     char *segment = at;
     for (size_t i = 0;; i++) {
+        size_t run = i;
+        while (i < path.len && is_plain(path.data[i]))
+            i++;
+        if (i > run)
+            memcpy(at, path.data + run, i - run);
+        at += i - run;
         bool end = i >= path.len || path.data[i] == '?' || path.data[i] == '#';
         if (!end && !is_slash(path.data[i])) {
             at = put(at, path.data[i], IN_PATH);
             continue;
         }
-        int n = dots(segment, at);
+        int n = segment < at && (*segment == '.' || *segment == '%') ? dots(segment, at) : 0;
         if (n > 0)
             at = segment;
         if (n == 2 && at - 1 > root)
@@ -124,7 +144,7 @@ static char *put_authority(char *at, bool secure, struct str *rest)
     for (size_t i = 0; i < host.len; i++) {
         if ((unsigned char)host.data[i] < 0x80 && is_encoded(host.data[i], IN_HOST))
             return NULL;
-        *at++ = ascii_lower(host.data[i]);
+        *at++ = lower(host.data[i]);
     }
     *rest = str_slice(*rest, end, rest->len);
     return at;
@@ -156,7 +176,7 @@ static struct str clean(struct str reference, char *room)
         reference.len--;
     bool broken = false;
     for (size_t i = 0; i < reference.len; i++)
-        broken |= reference.data[i] == '\n' || reference.data[i] == '\r' || reference.data[i] == '\t';
+        broken |= (unsigned char)reference.data[i] < ' ';
     if (!broken)
         return reference;
     size_t kept = 0;
@@ -170,9 +190,11 @@ static struct str clean(struct str reference, char *room)
 static size_t scheme_length(struct str reference)
 {
     size_t i = 0;
+    if (!reference.len || !ascii_is_alpha(reference.data[0]))
+        return 0;
     while (i < reference.len && (ascii_is_alnum(reference.data[i]) || (i && memchr("+-.", reference.data[i], 3))))
         i++;
-    return i && i < reference.len && reference.data[i] == ':' && ascii_is_alpha(reference.data[0]) ? i : 0;
+    return i < reference.len && reference.data[i] == ':' ? i : 0;
 }
 
 static char *copy(char *at, const char *bytes, size_t length)
