@@ -8,7 +8,8 @@
 #include "text/html/blocks_internal.h"
 #include "text/html/visible.h"
 
-#define RUNNING_LENGTH 60 /* characters that make a block one of running text */
+#define RUNNING_LENGTH 60  /* characters that make a block one of running text */
+#define MUCH_HIDDEN    200 /* characters of it */
 #define NAME_CACHE     512
 
 /* ---- what an element says of itself ---- */
@@ -333,19 +334,20 @@ static void cut_from_start(struct cutter *cutter, struct html_blocks *out, bool 
     add_up(out);
 }
 
-/* Cuts with what is hidden, too, and takes that for the page when there is text in it that is no furniture. */
+/* Cuts with what is hidden, too, and takes that for the page when there is much more text in it. */
 static bool see_hidden_text(struct cutter *cutter, uint8_t *marks, struct html_blocks *out)
 {
     size_t n = cutter->tree->count;
     struct html_blocks all = {0};
     uint8_t *all_marks = mem_calloc(n, sizeof *all_marks);
     cut_from_start(cutter, &all, true, false, all_marks);
-    bool better = all.totals[all.count].plain || !out->count;
+    uint32_t running = all.totals[all.count].running, seen = out->totals[out->count].running;
+    bool better = running >= seen + MUCH_HIDDEN || !out->count;
     if (better) {
         memcpy(marks, all_marks, n);
-        struct html_blocks seen = *out;
+        struct html_blocks visible = *out;
         *out = all;
-        all = seen;
+        all = visible;
     }
     html_blocks_finish(&all);
     free(all_marks);

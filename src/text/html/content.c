@@ -38,8 +38,8 @@ static float score_row(const float *row)
 }
 
 /* The likelihood from which on blocks are kept: where the expected F1 of the words kept is greatest, within bounds that
- * hold for pages on which the model is unsure throughout. */
-static float find_threshold(const struct html_blocks *blocks, const float *scores)
+ * hold for pages on which the model is unsure throughout, but not where it sees nothing that is content. */
+static float find_threshold(const struct html_blocks *blocks, const float *scores, float likeliest)
 {
     double words[BINS] = {0}, good[BINS] = {0}, all_good = 0, best = -1;
     int threshold = 0;
@@ -62,7 +62,9 @@ static float find_threshold(const struct html_blocks *blocks, const float *score
         }
     }
     float found = (float)threshold / (BINS - 1);
-    return found < LEAST_THRESHOLD ? LEAST_THRESHOLD : found > GREATEST_THRESHOLD ? GREATEST_THRESHOLD : found;
+    if (found < LEAST_THRESHOLD && likeliest >= LEAST_THRESHOLD)
+        return LEAST_THRESHOLD;
+    return found > GREATEST_THRESHOLD ? GREATEST_THRESHOLD : found;
 }
 
 /* What stands between two blocks that are kept and is nearly as likely is kept, too. */
@@ -91,11 +93,12 @@ static void drop_copies(const struct html_blocks *blocks, bool *kept)
 /* Keeps at least what is likeliest. */
 static void choose(const struct html_blocks *blocks, const float *scores, bool *kept)
 {
-    float threshold = find_threshold(blocks, scores), best = 0;
+    float likeliest = 0;
     for (uint32_t i = 0; i < blocks->count; i++)
-        best = scores[i] > best ? scores[i] : best;
-    if (threshold > best)
-        threshold = best;
+        likeliest = scores[i] > likeliest ? scores[i] : likeliest;
+    float threshold = find_threshold(blocks, scores, likeliest);
+    if (threshold > likeliest)
+        threshold = likeliest;
     for (uint32_t i = 0; i < blocks->count; i++)
         kept[i] = scores[i] >= threshold;
     fill_gaps(blocks, scores, threshold, kept);

@@ -115,15 +115,20 @@ static struct str read_name(struct parser *parser)
     return str_make(s.data + from, at - from);
 }
 
-/* Offset of the end tag `name` at or behind the parser's place, STR_NONE when there is none. */
+/* Offset of the end tag `name` at or behind the parser's place, STR_NONE when there is none. A <noscript> around is
+ * only characters to browsers that run scripts, so its end counts as well. */
 static size_t find_end_tag(const struct parser *parser, struct str name, size_t at)
 {
+    const bool in_noscript = parser->builder.open_count[HTML_NOSCRIPT];
+    const struct str noscript = STR("noscript");
     struct str s = parser->html;
     for (; (at = str_find_char(s, '<', at)) != STR_NONE; at++) {
         if (at + 1 >= s.len || s.data[at + 1] != '/')
             continue;
         struct str rest = str_slice(s, at + 2, s.len);
         if (str_starts_with_nocase(rest, name) && (rest.len == name.len || !ascii_is_alnum(rest.data[name.len])))
+            return at;
+        if (in_noscript && str_starts_with_nocase(rest, noscript))
             return at;
     }
     return STR_NONE;
@@ -153,7 +158,8 @@ static void read_raw(struct parser *parser, enum html_element element, struct st
     if (inside || !(flags & ELEMENT_SILENT))
         build_text(builder, flags & ELEMENT_RAW_DECODED ? decoded(parser, contents, false) : contents);
     build_close(builder, element, name);
-    parser->at = behind_tag(parser->html, end);
+    bool of_noscript = str_starts_with_nocase(str_slice(parser->html, end, parser->html.len), STR("</noscript"));
+    parser->at = of_noscript ? end : behind_tag(parser->html, end);
 }
 
 /* Drawings are left out; what is in them may look like HTML. Those that are never closed end with their tag. */
