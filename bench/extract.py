@@ -42,7 +42,7 @@ PYTHON_PEERS = {
 } # yapf: disable
 NODE_PEERS = {"Readability.js": "readability", "defuddle": "defuddle"}
 TIME_FORMATS = ("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%m/%d/%Y", "%d.%m.%Y")
-HOURS = 3600
+HOUR = 3600
 
 # ---- pages and truths ----
 
@@ -167,7 +167,7 @@ def commands(program, pages, only):
 
 def run(command, count):
     """A result for each page, and the memory. A reader that dies leaves the rest of the pages as errors."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, timeout=3 * HOURS, check=False)
+    done = subprocess.run([str(part) for part in command], capture_output=True, timeout=HOUR, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     memory = lines.pop() if lines and "peak_kb" in lines[-1] else {"before_kb": 0, "peak_kb": 0}
     if len(lines) < count:
