@@ -127,6 +127,12 @@ static void read_element(struct cutter *cutter, uint32_t i)
 
 /* ---- cutting ---- */
 
+enum cut {
+    CUT_HIDDEN = 1, /* hidden elements count as visible */
+    CUT_NO_COMMENTS = 2,
+    CUT_NO_NOTES = 4, /* without what is in <noscript> */
+};
+
 static void end_block(struct cutter *cutter)
 {
     struct html_blocks *out = cutter->out;
@@ -212,7 +218,7 @@ static bool is_comments(const struct html_blocks *blocks, uint32_t i)
     return (named || typed) && node->element != HTML_MAIN && (html_flags(node->element) & ELEMENT_BLOCK);
 }
 
-static void cut(struct cutter *cutter, bool see_hidden, bool drop_comments, uint8_t *marks)
+static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
 {
     const struct html_tree *tree = cutter->tree;
     struct html_blocks *out = cutter->out;
@@ -223,10 +229,12 @@ static void cut(struct cutter *cutter, bool see_hidden, bool drop_comments, uint
             add_text(cutter, i++);
             continue;
         }
-        uint8_t mark = html_visibility(tree, i, see_hidden);
+        uint8_t mark = html_visibility(tree, i, how & CUT_HIDDEN);
+        if ((how & CUT_NO_NOTES) && node->element == HTML_NOSCRIPT)
+            mark = MARK_DROPPED | MARK_HIDDEN;
         if (!mark) {
             read_element(cutter, i);
-            mark = drop_comments && is_comments(out, i) ? MARK_DROPPED : 0;
+            mark = (how & CUT_NO_COMMENTS) && is_comments(out, i) ? MARK_DROPPED : 0;
         }
         if (mark) {
             marks[i] |= mark;
@@ -317,8 +325,7 @@ static bool comments_go(const struct html_blocks *blocks, uint32_t comments)
     return comments && (uint64_t)(all - comments) * 100 >= (uint64_t)all * (article ? 2 : 75);
 }
 
-static void cut_from_start(struct cutter *cutter, struct html_blocks *out, bool see_hidden, bool drop_comments,
-                           uint8_t *marks)
+static void cut_from_start(struct cutter *cutter, struct html_blocks *out, unsigned how, uint8_t *marks)
 {
     const struct html_hints *hints = cutter->reader.hints;
     const struct html_tree *tree = cutter->tree;
@@ -330,8 +337,22 @@ static void cut_from_start(struct cutter *cutter, struct html_blocks *out, bool 
     cutter->reader = (struct block_reader){.hints = hints};
     cutter->link = cutter->counted_link = cutter->breaks = 0;
     cutter->open = false;
-    cut(cutter, see_hidden, drop_comments, marks);
+    cut(cutter, how, marks);
     add_up(out);
+}
+
+/* Whether what is told to browsers that run no scripts is to go: it is not the page's text but a note. */
+static bool notes_go(const struct html_blocks *blocks)
+{
+    uint32_t notes = 0, running = 0;
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        const struct html_block *block = &blocks->items[i];
+        bool note = blocks->place[block->first] & PLACE_NOSCRIPT;
+        notes += note;
+        running += note && (block->flags & BLOCK_RUNNING) ? block->length - block->link_length : 0;
+    }
+    uint32_t others = blocks->totals[blocks->count].running - running;
+    return notes && notes < blocks->count && running < 2 * others + RUNNING_LENGTH;
 }
 
 /* Cuts with what is hidden, too, and takes that for the page when there is much more text in it. */
@@ -340,7 +361,7 @@ static bool see_hidden_text(struct cutter *cutter, uint8_t *marks, struct html_b
     size_t n = cutter->tree->count;
     struct html_blocks all = {0};
     uint8_t *all_marks = mem_calloc(n, sizeof *all_marks);
-    cut_from_start(cutter, &all, true, false, all_marks);
+    cut_from_start(cutter, &all, CUT_HIDDEN, all_marks);
     uint32_t running = all.totals[all.count].running, seen = out->totals[out->count].running;
     bool better = running >= seen + MUCH_HIDDEN || !out->count;
     if (better) {
@@ -363,11 +384,15 @@ void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t 
     cutter->tree = tree;
     cutter->reader.hints = hints;
     *out = (struct html_blocks){0};
-    cut_from_start(cutter, out, false, false, marks);
-    bool see_hidden = !out->totals[out->count].plain && see_hidden_text(cutter, marks, out);
+    cut_from_start(cutter, out, 0, marks);
+    unsigned how = !out->totals[out->count].plain && see_hidden_text(cutter, marks, out) ? CUT_HIDDEN : 0, first = how;
+    if (notes_go(out))
+        how |= CUT_NO_NOTES;
     uint32_t comments = measure_comments(out), running = out->totals[out->count].running;
     if (!keep_comments && comments_go(out, comments))
-        cut_from_start(cutter, out, see_hidden, true, marks);
+        how |= CUT_NO_COMMENTS;
+    if (how != first)
+        cut_from_start(cutter, out, how, marks);
     out->comments = running ? (float)comments / (float)running : 0;
     count_same(out);
     free(cutter);

@@ -96,6 +96,7 @@ struct html_blocks {
  * MARK_HIDDEN); everything else is left as it is. Linear.
  *
  * Where a reader sees no text but furniture, nothing or a banner over the rest, what is hidden counts as visible.
+ * What is in <noscript> is hidden unless most of the text is there.
  * Comments go, unless they are to be kept, where the page says it is an article, and elsewhere when the page has enough
  * other text: in a forum everything may be named so. */
 void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t *marks, struct html_blocks *out);

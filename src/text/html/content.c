@@ -147,7 +147,7 @@ static void mark_rest(const struct html_blocks *blocks, const bool *kept, uint8_
     free(kept_before);
 }
 
-/* Whether all there is stands in a footer, or is a short note to readers whose browser runs no scripts. */
+/* Whether scripts make the page, and all there is without them stands in a footer, or is a short note about that. */
 static bool is_empty_shell(const struct html_blocks *blocks)
 {
     uint32_t notes = 0;
@@ -158,7 +158,10 @@ static bool is_empty_shell(const struct html_blocks *blocks)
         else if (!(place & PLACE_FOOTER))
             return false;
     }
-    return notes < LONG_NOTE;
+    bool scripted = false;
+    for (uint32_t i = 0; i < blocks->tree->count && !scripted; i++)
+        scripted = blocks->tree->nodes[i].element == HTML_SCRIPT;
+    return scripted && notes < LONG_NOTE;
 }
 
 void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks)
