@@ -23,7 +23,9 @@ _Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
 #define BINS          512  /* of likelihoods, when the threshold is looked for */
 #define GAP_THRESHOLD 0.6f /* of the threshold */
 #define COPY_WORDS    8
-#define LONG_NOTE     200 /* characters */
+#define LONG_NOTE     200  /* characters */
+#define SMALL_PAGE    1500 /* characters that are not of furniture */
+#define FEW_BLOCKS    40
 
 static float score_row(const float *row)
 {
@@ -90,6 +92,20 @@ static void drop_copies(const struct html_blocks *blocks, bool *kept)
     free(seen);
 }
 
+/* Pages of a few lines are unlike those the model has seen: what is not named as furniture stays, links by themselves
+ * only where nothing but links is there. */
+static void keep_small_page(const struct html_blocks *blocks, bool *kept)
+{
+    const struct html_totals *all = &blocks->totals[blocks->count];
+    if (all->plain >= SMALL_PAGE || blocks->count > FEW_BLOCKS)
+        return;
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        const struct html_block *block = &blocks->items[i];
+        bool text = (uint64_t)block->link_length * 2 <= block->length || !all->running;
+        kept[i] = kept[i] || ((block->flags & BLOCK_PLAIN) && text);
+    }
+}
+
 /* Keeps at least what is likeliest. */
 static void choose(const struct html_blocks *blocks, const float *scores, bool *kept)
 {
@@ -102,6 +118,7 @@ static void choose(const struct html_blocks *blocks, const float *scores, bool *
     for (uint32_t i = 0; i < blocks->count; i++)
         kept[i] = scores[i] >= threshold;
     fill_gaps(blocks, scores, threshold, kept);
+    keep_small_page(blocks, kept);
     drop_copies(blocks, kept);
 }
 
