@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/option.h"
 #include "cli/cli.h"
@@ -111,6 +112,7 @@ static bool take_inputs(struct extraction *extraction)
 {
     struct cli *cli = extraction->cli;
     size_t addresses = 0;
+    bool empty = false;
     extraction->inputs = mem_calloc(cli->n_arguments, sizeof *extraction->inputs);
     extraction->n_inputs = cli->n_arguments;
     for (size_t i = 0; i < cli->n_arguments; i++) {
@@ -118,9 +120,12 @@ static bool take_inputs(struct extraction *extraction)
         input->name = cli->arguments[i];
         input->is_address = is_address(input->name);
         addresses += input->is_address;
+        empty |= input->name[0] == '\0';
         buf_init(&input->output, BUF_UNBOUNDED);
     }
-    if (addresses > MAX_ADDRESSES)
+    if (empty)
+        cli_wrong_usage(cli, "an input has no name");
+    else if (addresses > MAX_ADDRESSES)
         cli_wrong_usage(cli, "at most %d addresses at once", MAX_ADDRESSES);
     else if (addresses > 0 && (cli_option(cli, "url") != NULL || cli_option(cli, "charset") != NULL))
         cli_wrong_usage(cli, "--url and --charset are for files: a server says both");
@@ -196,12 +201,23 @@ static char *extract_file(const struct extraction *extraction, const struct inpu
     return empty ? mem_strdup("it holds no text") : NULL;
 }
 
+/* "example.org/page" where no such file is: who types that means the web. */
+static bool resembles_address(const char *name)
+{
+    struct str host = str_slice(str_of(name), 0, strcspn(name, "/"));
+    size_t dot = str_find_char(host, '.', 0);
+    bool named_page = str_ends_with(host, STR(".html")) || str_ends_with(host, STR(".htm"));
+    return access(name, F_OK) != 0 && dot != STR_NONE && dot > 0 && dot + 1 < host.len && !named_page;
+}
+
 static bool do_file(const struct extraction *extraction, const struct input *input)
 {
     struct text_input file;
     struct buf output;
     if (!text_input_open(extraction->cli, input->name, EXTRACT_MAX_BYTES, &file)) {
         show_error(extraction, input, "it cannot be opened or read");
+        if (resembles_address(input->name))
+            cli_say(extraction->cli, "If an address is meant: fathom extract https://%s", input->name);
         return false;
     }
     buf_init(&output, BUF_UNBOUNDED);

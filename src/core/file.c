@@ -10,6 +10,8 @@
 
 #include "core/mem.h"
 
+#define MIB ((size_t)1 << 20)
+
 static enum status file_error(struct error *error, enum status status, const char *path, const char *what)
 {
     error_set(error, status, "cannot %s: %s", what, strerror(errno));
@@ -29,7 +31,9 @@ enum status file_read_descriptor(int descriptor, const char *name, struct buf *o
         if (got == 0)
             return STATUS_OK;
         if (buf_append(out, chunk, (size_t)got) != STATUS_OK) {
-            error_set(error, STATUS_TOO_BIG, "larger than the %zu bytes allowed here", out->cap);
+            bool round = out->cap % MIB == 0;
+            error_set(error, STATUS_TOO_BIG, "larger than the %zu %s allowed here", round ? out->cap / MIB : out->cap,
+                      round ? "MiB" : "bytes");
             error_at(error, name, 0, 0);
             return STATUS_TOO_BIG;
         }

@@ -128,7 +128,7 @@ class Count(TokensTest):
 
     def test_what_has_no_end_is_refused_in_time(self):
         done = self.tokens("/dev/zero", code=1)
-        self.assertIn("/dev/zero: larger than the 1073741824 bytes allowed here", done.stderr)
+        self.assertIn("/dev/zero: larger than the 1024 MiB allowed here", done.stderr)
 
     def test_a_reader_that_leaves_ends_it_quietly(self):
         text = self.write("text.txt", "a b c d e f g h " * 100_000)

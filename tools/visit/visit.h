@@ -49,7 +49,7 @@ enum visit_fallback {
 struct visit_taken {
     size_t index;                  /* of its address among the call's; a page named twice comes once, at the first */
     struct str url;                /* the page's own address, made whole */
-    const char *problem;           /* why it could not be had; NULL: it was, and what follows is set */
+    const char *problem;           /* for a person, why it could not be had; NULL: it was, and what follows is set */
     struct str base_url;           /* where it was found, behind redirects; the original's for an archived page */
     struct str content_type, body; /* as the server sent them; empty where only `text` is there */
     struct str text, title, author, date; /* as visit reads it: Markdown; empty where unknown */

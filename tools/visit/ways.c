@@ -153,17 +153,22 @@ static bool try_next(struct visit_page *page, enum visit_fault fault)
 static void lose(struct visit_page *page, enum visit_fault fault, const char *detail, const char *format,
                  va_list arguments) __attribute__((format(printf, 4, 0)));
 
-/* The model is told what the page's own address said, or else of the first failure. */
+/* The model is told what the page's own address said, or else of the first failure. Who takes pages is told the detail,
+ * and a person then hears it from there. */
 static void lose(struct visit_page *page, enum visit_fault fault, const char *detail, const char *format,
                  va_list arguments)
 {
     char problem[sizeof page->problem];
     vsnprintf(problem, sizeof problem, format, arguments);
-    tool_report_notice(page->call->run, "%s: %s", page->url, detail && *detail ? detail : problem);
-    bool web = page->kind == VISIT_WEB;
-    if (!page->problem[0] || (web && page->ways[page->way] == VISIT_WAY_DIRECT))
-        memcpy(page->problem, problem, sizeof page->problem);
-    if (!web || !try_next(page, fault))
+    const char *told = detail && *detail ? detail : problem;
+    bool web = page->kind == VISIT_WEB, taken = page->call->tool->take != NULL;
+    bool counts = !page->problem[0] || (web && page->ways[page->way] == VISIT_WAY_DIRECT);
+    if (counts)
+        snprintf(page->problem, sizeof page->problem, "%s", taken ? told : problem);
+    bool over = !web || !try_next(page, fault);
+    if (!(over && counts && taken))
+        tool_report_notice(page->call->run, "%s: %s", page->url, told);
+    if (over)
         visit_page_give_up(page);
 }
 
