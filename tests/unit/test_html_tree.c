@@ -40,6 +40,16 @@ static char *drawn(const struct html_tree *tree)
     return buf_take(&out);
 }
 
+static void assert_drawn(const char *page, const char *expected)
+{
+    struct html_tree tree;
+    html_tree_parse(str_of(page), &tree);
+    char *line = drawn(&tree);
+    assert_string_equal(line, expected);
+    free(line);
+    html_tree_finish(&tree);
+}
+
 static void html_tree__nests_as_browsers_do(void **state)
 {
     (void)state;
@@ -80,14 +90,8 @@ static void html_tree__nests_as_browsers_do(void **state)
         {"<pre><b>a</b> <b>b</b></pre>", "pre(b('a') ' ' b('b'))"},
         {"<p>a</p> <!-- x --> <p>b", "p('a') p('b')"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct html_tree tree;
-        html_tree_parse(str_of(cases[i][0]), &tree);
-        char *line = drawn(&tree);
-        assert_string_equal(line, cases[i][1]);
-        free(line);
-        html_tree_finish(&tree);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_drawn(cases[i][0], cases[i][1]);
 }
 
 static void html_tree__tells_markup_from_characters(void **state)
@@ -114,14 +118,8 @@ static void html_tree__tells_markup_from_characters(void **state)
         {"<p", "p"},
         {"<p a=", "p"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct html_tree tree;
-        html_tree_parse(str_of(cases[i][0]), &tree);
-        char *line = drawn(&tree);
-        assert_string_equal(line, cases[i][1]);
-        free(line);
-        html_tree_finish(&tree);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_drawn(cases[i][0], cases[i][1]);
 }
 
 static void html_tree__keeps_known_attributes(void **state)
