@@ -49,14 +49,14 @@ static char *content_of(const char *html)
 
 struct sample {
     const char *html;
-    const char *kept[6], *dropped[6];
+    const char *kept[7], *dropped[7];
 };
 
 static void check(const struct sample *sample)
 {
     char *text = content_of(sample->html);
     bool good = true;
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         bool lost = sample->kept[i] && !strstr(text, sample->kept[i]);
         bool left = sample->dropped[i] && strstr(text, sample->dropped[i]);
         if (lost || left)
@@ -97,6 +97,20 @@ static void html_content__finds_documentation(void **state)
         "Options are read from a file named wheel.conf in the working directory.</p><table><tr><th>Option"
         "</th><th>Meaning</th></tr><tr><td>fall</td><td>height in metres, up to forty</td></tr></table></div>" FOOT,
         {"computes the speed", "make install", "named wheel.conf", "height in metres"},
+        {"Privacy", "News"}});
+}
+
+/* Terms, short lines, code and headings between the paragraphs of a manual are part of it. */
+static void html_content__leaves_no_holes(void **state)
+{
+    (void)state;
+    check(&(struct sample){
+        "<html><body>" MENU "<div class='body'><h1>Control files</h1><p>" MILL RIVER
+        "</p><h2>Syntax of a stanza</h2><p>" WALK "Three types of fields exist:</p><dl><dt>simple<dd><p>" RIVER
+        "A value of one line.</p><dt>folded<dd><p>" MILL "A value of many lines.</p></dl><p>" RIVER
+        "</p><pre>Package: wheel</pre><p>" WALK "</p><h2>Fields by name</h2><p>" MILL WALK
+        "All of them are read.</p><pre>cat(control)</pre></div>" FOOT,
+        {"Control files", "Syntax of a stanza", "simple", "folded", "Package: wheel", "Fields by name", "cat(control)"},
         {"Privacy", "News"}});
 }
 
@@ -261,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(html_content__finds_an_article),
         cmocka_unit_test(html_content__finds_documentation),
+        cmocka_unit_test(html_content__leaves_no_holes),
         cmocka_unit_test(html_content__keeps_the_posts_of_a_forum),
         cmocka_unit_test(html_content__finds_a_product),
         cmocka_unit_test(html_content__is_never_empty_where_there_is_text),

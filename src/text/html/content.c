@@ -23,8 +23,12 @@ _Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
 #define BINS          512  /* of likelihoods, when the threshold is looked for */
 #define GAP_THRESHOLD 0.6f /* of the threshold */
 #define COPY_WORDS    8
-#define LONG_NOTE     200  /* characters */
-#define SMALL_PAGE    1500 /* characters that are not of furniture */
+#define REGION_SHARE  0.9   /* of all that is likely content stands in the region */
+#define LEAST_TAKEN   0.3   /* of the region, or it is left as it is */
+#define HOLE_SHARE    0.4   /* of the mean likelihood of what is kept there */
+#define LEAST_HOLE    0.05f /* of headings, terms and code */
+#define LONG_NOTE     200   /* characters */
+#define SMALL_PAGE    1500  /* characters that are not of furniture */
 #define FEW_BLOCKS    40
 
 static float score_row(const float *row)
@@ -78,6 +82,63 @@ static void fill_gaps(const struct html_blocks *blocks, const float *scores, flo
             kept[i] = true;
 }
 
+/* The smallest element with most of what is likely content. */
+static uint32_t find_region(const struct html_blocks *blocks, const float *scores)
+{
+    const struct html_tree *tree = blocks->tree;
+    double *likely = mem_calloc((size_t)blocks->count + 1, sizeof *likely);
+    for (uint32_t i = 0; i < blocks->count; i++)
+        likely[i + 1] = likely[i] + (double)blocks->items[i].length * scores[i];
+    uint32_t region = 0;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        double inside = likely[blocks->before[tree->nodes[i].end]] - likely[blocks->before[i]];
+        if (inside >= REGION_SHARE * likely[blocks->count])
+            region = i;
+    }
+    free(likely);
+    return region;
+}
+
+/* Whether a block belongs to what follows: a heading, or a term that is defined. */
+static bool leads(const struct html_blocks *blocks, uint32_t block)
+{
+    const struct html_block *lead = &blocks->items[block];
+    return (blocks->place[lead->first] & PLACE_HEADING) || blocks->tree->nodes[lead->element].element == HTML_DT;
+}
+
+/* A text has no holes: between the first and the last block kept of the region, with headings before and code behind,
+ * what is likely by the measure of the others stays, too, and so do code, and headings of what is kept. The model may
+ * be unsure of a page as a whole, as of manuals. */
+static void fill_region(const struct html_blocks *blocks, const float *scores, bool *kept)
+{
+    const uint32_t furniture = PLACE_NAV | PLACE_ASIDE | PLACE_FOOTER | PLACE_FORM | PLACE_BUTTON;
+    uint32_t region = find_region(blocks, scores);
+    uint32_t from = blocks->before[region], to = blocks->before[blocks->tree->nodes[region].end], first = from,
+             end = to;
+    while (first < end && !kept[first])
+        first++;
+    while (end > first && !kept[end - 1])
+        end--;
+    double all = 0, taken = 0, likely = 0;
+    for (uint32_t i = first; i < end; i++) {
+        all += blocks->items[i].length;
+        taken += kept[i] ? blocks->items[i].length : 0;
+        likely += kept[i] ? (double)blocks->items[i].length * scores[i] : 0;
+    }
+    if (taken < LEAST_TAKEN * all)
+        return;
+    while (first > from && leads(blocks, first - 1))
+        first--;
+    while (end < to && (blocks->place[blocks->items[end].first] & PLACE_CODE))
+        end++;
+    for (uint32_t i = end; i-- > first;) {
+        uint32_t place = blocks->place[blocks->items[i].first];
+        bool certain = (place & PLACE_CODE) || (leads(blocks, i) && i + 1 < end && kept[i + 1]);
+        if (!(place & furniture) && (certain ? scores[i] > LEAST_HOLE : scores[i] * taken >= HOLE_SHARE * likely))
+            kept[i] = true;
+    }
+}
+
 /* Of longer texts that a page has several times, for narrow and for wide screens, say, the first that is kept stays. */
 static void drop_copies(const struct html_blocks *blocks, bool *kept)
 {
@@ -118,6 +179,7 @@ static void choose(const struct html_blocks *blocks, const float *scores, bool *
     for (uint32_t i = 0; i < blocks->count; i++)
         kept[i] = scores[i] >= threshold;
     fill_gaps(blocks, scores, threshold, kept);
+    fill_region(blocks, scores, kept);
     keep_small_page(blocks, kept);
     drop_copies(blocks, kept);
 }
