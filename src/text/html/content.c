@@ -25,7 +25,7 @@ _Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
 #define COPY_WORDS    8
 #define REGION_SHARE  0.9   /* of all that is likely content stands in the region */
 #define LEAST_TAKEN   0.3   /* of the region, or it is left as it is */
-#define HOLE_SHARE    0.4   /* of the mean likelihood of what is kept there */
+#define HOLE_SHARE    0.6   /* the surer the model is of what is kept, the surer it has to be of what is not */
 #define LEAST_HOLE    0.05f /* of headings, terms and code */
 #define LONG_NOTE     200   /* characters */
 #define SMALL_PAGE    1500  /* characters that are not of furniture */
@@ -125,8 +125,9 @@ static void fill_region(const struct html_blocks *blocks, const float *scores, b
         taken += kept[i] ? blocks->items[i].length : 0;
         likely += kept[i] ? (double)blocks->items[i].length * scores[i] : 0;
     }
-    if (taken < LEAST_TAKEN * all)
+    if (taken <= 0 || taken < LEAST_TAKEN * all)
         return;
+    double mean = likely / taken, least = HOLE_SHARE * mean * mean;
     while (first > from && leads(blocks, first - 1))
         first--;
     while (end < to && (blocks->place[blocks->items[end].first] & PLACE_CODE))
@@ -134,7 +135,7 @@ static void fill_region(const struct html_blocks *blocks, const float *scores, b
     for (uint32_t i = end; i-- > first;) {
         uint32_t place = blocks->place[blocks->items[i].first];
         bool certain = (place & PLACE_CODE) || (leads(blocks, i) && i + 1 < end && kept[i + 1]);
-        if (!(place & furniture) && (certain ? scores[i] > LEAST_HOLE : scores[i] * taken >= HOLE_SHARE * likely))
+        if (!(place & furniture) && (certain ? scores[i] > LEAST_HOLE : scores[i] >= least))
             kept[i] = true;
     }
 }
