@@ -130,7 +130,8 @@ static void read_element(struct cutter *cutter, uint32_t i)
 enum cut {
     CUT_HIDDEN = 1, /* hidden elements count as visible */
     CUT_NO_COMMENTS = 2,
-    CUT_NO_NOTES = 4, /* without what is in <noscript> */
+    CUT_NO_NOTES = 4,  /* without what is in <noscript> */
+    CUT_APPEARING = 8, /* what is about to come into view counts as visible */
 };
 
 static void end_block(struct cutter *cutter)
@@ -222,6 +223,9 @@ static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
 {
     const struct html_tree *tree = cutter->tree;
     struct html_blocks *out = cutter->out;
+    enum html_look seen = how & CUT_HIDDEN      ? HTML_LOOK_HIDDEN
+                          : how & CUT_APPEARING ? HTML_LOOK_APPEARS
+                                                : HTML_LOOK_SHOWN;
     for (uint32_t i = 0; i < tree->count;) {
         const struct html_node *node = &tree->nodes[i];
         out->before[i] = out->count;
@@ -229,7 +233,7 @@ static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
             add_text(cutter, i++);
             continue;
         }
-        uint8_t mark = html_visibility(tree, i, how & CUT_HIDDEN);
+        uint8_t mark = html_visibility(tree, i, seen);
         if ((how & CUT_NO_NOTES) && node->element == HTML_NOSCRIPT)
             mark = MARK_DROPPED | MARK_HIDDEN;
         if (!mark) {
@@ -363,7 +367,7 @@ static bool see_hidden_text(struct cutter *cutter, uint8_t *marks, struct html_b
     uint8_t *all_marks = mem_calloc(n, sizeof *all_marks);
     cut_from_start(cutter, &all, CUT_HIDDEN, all_marks);
     uint32_t running = all.totals[all.count].running, seen = out->totals[out->count].running;
-    bool better = running >= seen + MUCH_HIDDEN || !out->count;
+    bool better = running >= 2 * seen + MUCH_HIDDEN || !out->count;
     if (better) {
         memcpy(marks, all_marks, n);
         struct html_blocks visible = *out;
@@ -384,8 +388,11 @@ void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t 
     cutter->tree = tree;
     cutter->reader.hints = hints;
     *out = (struct html_blocks){0};
-    cut_from_start(cutter, out, 0, marks);
-    unsigned how = !out->totals[out->count].plain && see_hidden_text(cutter, marks, out) ? CUT_HIDDEN : 0, first = how;
+    unsigned how = html_text_appears(tree) ? CUT_APPEARING : 0;
+    cut_from_start(cutter, out, how, marks);
+    if (!out->totals[out->count].plain && see_hidden_text(cutter, marks, out))
+        how |= CUT_HIDDEN;
+    const unsigned first = how;
     if (notes_go(out))
         how |= CUT_NO_NOTES;
     uint32_t comments = measure_comments(out), running = out->totals[out->count].running;

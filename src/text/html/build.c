@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 #include "text/html/parse_internal.h"
+#include "text/html/visible.h"
 
 #define MAX_SEARCH 256 /* how far up an end tag looks for its element: beyond it a page would cost quadratic time */
 
@@ -222,6 +223,34 @@ static void drop_blank(struct builder *builder)
     builder->blank_is_last = false;
 }
 
+/* An element that gets no node: where nobody would see what is in it, that is left out up to its end tag, which is
+ * found by counting those of its name. */
+static void open_unseen(struct builder *builder, enum html_element element,
+                        const struct html_attribute_value *attributes, size_t n_attributes)
+{
+    unsigned flags = html_flags(element);
+    if (flags & (ELEMENT_VOID | ELEMENT_RAW | ELEMENT_RAW_DECODED))
+        return;
+    if (builder->unseen) {
+        if (builder->unseen == HTML_P && (flags & ELEMENT_CLOSES_P))
+            builder->unseen = 0;
+        else
+            builder->n_unseen += builder->unseen == element;
+    }
+    bool hidden = (flags & ELEMENT_SILENT) || element == HTML_DIALOG ||
+                  html_look_of(element, attributes, n_attributes) != HTML_LOOK_SHOWN;
+    if (!builder->unseen && hidden) {
+        builder->unseen = (uint8_t)element;
+        builder->n_unseen = 1;
+    }
+}
+
+static void close_unseen(struct builder *builder, enum html_element element)
+{
+    if (builder->unseen == element && !--builder->n_unseen)
+        builder->unseen = 0;
+}
+
 /* What is left of the edge of a block that gets no node. */
 static void break_line(struct builder *builder, bool block)
 {
@@ -250,6 +279,7 @@ void build_open(struct builder *builder, enum html_element element, struct str n
     bool block = flags & ELEMENT_BLOCK;
     builder->tree->flattened = tree->count >= HTML_MAX_NODES;
     if (builder->tree->flattened) {
+        open_unseen(builder, element, attributes, n_attributes);
         break_line(builder, block || element == HTML_BR);
         return;
     }
@@ -259,6 +289,7 @@ void build_open(struct builder *builder, enum html_element element, struct str n
     bool leaf = (flags & ELEMENT_VOID) || (self_closing && is_open(builder, HTML_MATH));
     if (builder->depth == HTML_MAX_DEPTH && !leaf) {
         builder->too_deep++;
+        open_unseen(builder, element, attributes, n_attributes);
         break_line(builder, block);
         return;
     }
@@ -309,6 +340,9 @@ void build_close(struct builder *builder, enum html_element element, struct str 
     unsigned flags = html_flags(element);
     if (builder->tree->flattened || builder->too_deep) {
         builder->too_deep -= builder->too_deep > 0;
+        close_unseen(builder, element);
+        if (!builder->tree->flattened && !builder->too_deep)
+            builder->unseen = 0;
         break_line(builder, flags & ELEMENT_BLOCK);
         return;
     }
@@ -350,7 +384,7 @@ static bool in_preformatted(const struct builder *builder)
 
 void build_text(struct builder *builder, struct str text)
 {
-    if (!text.len)
+    if (!text.len || builder->unseen)
         return;
     bool blank = ascii_is_space(text.data[0]) && is_blank(text) && !in_preformatted(builder);
     if (blank && (builder->at_block_edge || is_open(builder, HTML_HEAD)))

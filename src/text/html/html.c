@@ -11,8 +11,9 @@
 #include "text/html/tree.h"
 #include "text/html/write.h"
 
-#define DEFAULT_CAP ((size_t)32 << 20)
-#define LITTLE_TEXT 400 /* bytes; a page that shows less may have told its text to search engines alone */
+#define DEFAULT_CAP     ((size_t)32 << 20)
+#define LITTLE_TEXT     400 /* bytes; a page that shows less may have told its text to search engines alone */
+#define NEXT_TO_NOTHING 60  /* bytes; a page that shows less gets its description, too */
 
 static bool is_canceled(const struct html_options *options)
 {
@@ -49,16 +50,47 @@ static struct str base_href(const struct html_tree *tree)
     return (struct str){0};
 }
 
-/* Pages that show their text by scripts alone mostly tell it to search engines. */
-static void take_told_body(const char *body, struct html_page *page)
+/* Writes a text in which tags count, a line for each paragraph. False when the cap was reached. */
+static bool write_told(struct str told, const struct html_write_options *how, struct buf *out)
 {
-    struct str told = body ? str_of(body) : STR("");
-    if (page->markdown.len >= LITTLE_TEXT || told.len < 2 * page->markdown.len + LITTLE_TEXT)
+    struct buf html, room;
+    struct html_tree tree;
+    buf_init(&html, BUF_UNBOUNDED);
+    for (struct str line; str_split_next(&told, '\n', &line);) {
+        buf_add_text(&html, "<p>");
+        buf_add(&html, line);
+        buf_add_char(&html, '\n');
+    }
+    html_tree_parse(made_clean(buf_str(&html), &room), &tree);
+    uint8_t *marks = mem_alloc(tree.count);
+    html_mark_content(&tree, &(struct html_content_options){.whole_page = true}, marks);
+    bool all = html_tree_write(&tree, marks, how, out);
+    free(marks);
+    html_tree_finish(&tree);
+    buf_finish(&room);
+    buf_finish(&html);
+    return all;
+}
+
+/* Pages that show their text by scripts alone mostly tell it to search engines: it is put below the
+ * little that is there. */
+static void take_told(const struct html_meta *meta, const struct html_write_options *how, struct html_page *page)
+{
+    struct str told = str_of(meta->body ? meta->body : meta->description ? meta->description : "");
+    struct buf *out = &page->markdown, written;
+    if (out->len >= LITTLE_TEXT || !told.len)
         return;
-    buf_reset(&page->markdown);
-    size_t fits = utf8_floor(told, page->markdown.cap - 1);
-    page->truncated = fits < told.len || buf_append(&page->markdown, told.data, fits) != STATUS_OK ||
-                      buf_append_char(&page->markdown, '\n') != STATUS_OK;
+    buf_init(&written, out->cap);
+    bool all = write_told(told, how, &written);
+    bool much = meta->body && written.len >= 2 * out->len + LITTLE_TEXT;
+    if (much || (out->len < NEXT_TO_NOTHING && written.len > 2 * out->len)) {
+        if (str_find(buf_str(&written), str_trim(buf_str(out)), 0) != STR_NONE ||
+            buf_append_char(out, '\n') != STATUS_OK)
+            buf_reset(out);
+        size_t fits = utf8_floor(buf_str(&written), out->cap - out->len);
+        page->truncated = !all || fits < written.len || buf_append(out, written.data, fits) != STATUS_OK;
+    }
+    buf_finish(&written);
 }
 
 static void take_meta(struct html_meta *meta, struct html_page *page)
@@ -88,7 +120,8 @@ static void convert(const struct html_tree *tree, const struct html_options *opt
         .base = &base, .drop_links = options->drop_links, .plain_text = options->plain_text};
     if (!is_canceled(options))
         page->truncated = !html_tree_write(tree, marks, &how, &page->markdown);
-    take_told_body(meta.body, page);
+    if (!is_canceled(options))
+        take_told(&meta, &how, page);
     take_meta(&meta, page);
     html_meta_finish(&meta);
     html_base_finish(&base);

@@ -25,7 +25,7 @@ struct html_meta {
     char *section;
     char *keywords; /* as the page writes them, or joined with ", " */
     char *types;    /* og:type, then schema.org types of what the page is about, joined with " " */
-    char *body;     /* articleBody of JSON-LD, lines kept; at most 1 MiB */
+    char *body;     /* the text that JSON-LD gives, lines and tags kept; about 1 MiB at most */
 };
 
 /* Reads what the tree says. `marks` (one byte per node, MARK_HIDDEN counts) may be NULL; `page_url` may be empty. `out`

@@ -193,15 +193,36 @@ static void offer_list(struct ld_reader *r, enum meta_field field, unsigned rank
     buf_finish(&list);
 }
 
+static void add_body(const struct ld *ld, uint32_t value, struct buf *text)
+{
+    if (!value || ld->values[value].kind != LD_STRING || text->len >= BODY_BYTES)
+        return;
+    if (text->len)
+        buf_add_text(text, "\n\n");
+    ld_unescape(str_slice(ld->values[value].text, 0, BODY_BYTES - text->len), text);
+}
+
+/* The text of an article or a posting, a question with its answers, or what is said of a product. */
 static void take_body(struct ld_reader *r, uint32_t object)
 {
-    uint32_t body = ld_get(r->ld, object, "articleBody");
+    static const char *const bodies[] = {"articleBody", "text", "reviewBody", "description"};
+    static const char *const answers[] = {"acceptedAnswer", "suggestedAnswer"};
     struct meta *meta = r->meta;
-    if (!body || meta->values[META_BODY] || r->ld->values[body].kind != LD_STRING)
+    const struct ld *ld = r->ld;
+    if (meta->values[META_BODY] || about(ld, object) <= ABOUT_PAGE)
         return;
     struct buf text;
     buf_init(&text, BUF_UNBOUNDED);
-    ld_unescape(str_slice(r->ld->values[body].text, 0, BODY_BYTES), &text);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0] && !text.len; i++)
+        add_body(ld, ld_get(ld, object, bodies[i]), &text);
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t list = ld_get(ld, object, answers[i]);
+        bool is_list = list && ld->values[list].kind == LD_ARRAY;
+        uint32_t one = is_list ? list + 1 : list, end = is_list ? ld->values[list].end : list + 1;
+        for (unsigned n = 0; list && one < end && n < MAX_NAMES; one = ld->values[one].end, n++)
+            if (ld->values[one].kind == LD_OBJECT)
+                add_body(ld, ld_get(ld, one, "text"), &text);
+    }
     if (str_trim(buf_str(&text)).len)
         meta->values[META_BODY] = buf_take(&text);
     buf_finish(&text);

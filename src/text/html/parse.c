@@ -67,8 +67,13 @@ static struct str read_value(struct parser *parser)
 static void keep_attribute(struct parser *parser, struct str name, struct str value)
 {
     enum html_attribute attribute = html_attribute_named(name);
-    if (attribute == HTML_NO_ATTRIBUTE || value.len > HTML_MAX_VALUE)
+    if (attribute == HTML_NO_ATTRIBUTE)
         return;
+    if (value.len > HTML_MAX_VALUE && attribute != HTML_ATTRIBUTE_STYLE) {
+        if (attribute != HTML_ATTRIBUTE_HIDDEN && attribute != HTML_ATTRIBUTE_POPOVER)
+            return;
+        value.len = 0;
+    }
     for (size_t i = 0; i < parser->n_attributes; i++)
         if (parser->attributes[i].attribute == attribute)
             return;

@@ -19,6 +19,8 @@ struct builder {
     struct open_element open[HTML_MAX_DEPTH + 1]; /* the innermost last; the first is the root */
     size_t depth;                                 /* index of the innermost */
     size_t too_deep;                              /* elements open inside it that have no node */
+    uint8_t unseen;                               /* the hidden element without a node that it is in, 0 for none */
+    size_t n_unseen;                              /* how many of its name are open since, itself included */
     uint32_t open_count[HTML_ELEMENTS];           /* how many of each are open */
     bool at_block_edge;                           /* a block has just begun or ended */
     bool blank_is_last;                           /* the last node is white space, and nothing came after it */

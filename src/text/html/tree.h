@@ -11,7 +11,7 @@
  * elements, contents of scripts, tables), after the HTML Standard, section 13.2; it differs in that misnested
  * formatting is not cloned but loses its meaning (becomes HTML_OTHER), that text in a table stays where it is written,
  * and that elements nested deeper than HTML_MAX_DEPTH are left out, their contents kept. White space between blocks is
- * left out, and so are attributes of more than HTML_MAX_VALUE bytes: data, not words.
+ * left out, and so are attributes of more than HTML_MAX_VALUE bytes: data, not words; those that hide an element stay.
  */
 #ifndef FATHOM_TEXT_HTML_TREE_H
 #define FATHOM_TEXT_HTML_TREE_H

@@ -1,26 +1,5 @@
 #include "text/html/visible.h"
 
-#define MAX_STYLE 512 /* bytes of a style that are read */
-
-/* Whether an inline style hides the element. Blanks in it are ignored. What is transparent and moved, or the main part,
- * is about to come into view. */
-static bool style_hides(const struct html_node *node, struct str style)
-{
-    static const char *const hiding[] = {"display:none", "visibility:hidden", "font-size:0;", "font-size:0px"};
-    char compact[MAX_STYLE];
-    size_t n = 0;
-    for (size_t i = 0; i < style.len && n + 1 < sizeof compact; i++)
-        if (!ascii_is_space(style.data[i]))
-            compact[n++] = ascii_lower(style.data[i]);
-    compact[n++] = ';';
-    for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++)
-        if (str_find((struct str){compact, n}, str_of(hiding[i]), 0) != STR_NONE)
-            return true;
-    bool appears = node->element == HTML_MAIN || node->element == HTML_ARTICLE ||
-                   str_find((struct str){compact, n}, STR("transform:"), 0) != STR_NONE;
-    return !appears && str_find((struct str){compact, n}, STR("opacity:0;"), 0) != STR_NONE;
-}
-
 static bool is_for_screen_readers(struct str class)
 {
     static const char *const names[] = {"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"};
@@ -33,15 +12,55 @@ static bool is_for_screen_readers(struct str class)
 }
 
 /* React streams parts of a page as <div hidden id="S:0"> behind the rest of it and has a script put them in place. */
-static bool is_streamed(const struct html_tree *tree, const struct html_node *node)
+static bool is_streamed(enum html_element element, struct str id)
 {
-    struct str id = html_tree_attribute(tree, node, HTML_ATTRIBUTE_ID);
-    if (node->element != HTML_DIV || !str_starts_with(id, STR("S:")) || id.len < 3)
+    if (element != HTML_DIV || !str_starts_with(id, STR("S:")) || id.len < 3)
         return false;
     for (size_t i = 2; i < id.len; i++)
         if (!ascii_is_digit(id.data[i]) && (id.data[i] < 'a' || id.data[i] > 'f'))
             return false;
     return true;
+}
+
+static struct str value_of(enum html_attribute which, const struct html_attribute_value *attributes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (attributes[i].attribute == which)
+            return attributes[i].value;
+    return STR("");
+}
+
+enum html_look html_look_of(enum html_element element, const struct html_attribute_value *attributes,
+                            size_t n_attributes)
+{
+    enum html_look look = HTML_LOOK_SHOWN;
+    for (size_t i = 0; i < n_attributes && look < HTML_LOOK_HIDDEN; i++) {
+        struct str value = attributes[i].value;
+        enum html_look one = HTML_LOOK_SHOWN;
+        if (attributes[i].attribute == HTML_ATTRIBUTE_HIDDEN) {
+            bool appears = str_equal_ascii_nocase(value, STR("until-found")) ||
+                           is_streamed(element, value_of(HTML_ATTRIBUTE_ID, attributes, n_attributes));
+            one = appears ? HTML_LOOK_APPEARS : HTML_LOOK_HIDDEN;
+        } else if (attributes[i].attribute == HTML_ATTRIBUTE_POPOVER) {
+            one = HTML_LOOK_HIDDEN;
+        } else if (attributes[i].attribute == HTML_ATTRIBUTE_ARIA_HIDDEN) {
+            one = str_equal_ascii_nocase(str_trim(value), STR("true")) ? HTML_LOOK_HIDDEN : HTML_LOOK_SHOWN;
+        } else if (attributes[i].attribute == HTML_ATTRIBUTE_STYLE) {
+            one = html_look_of_style(value, element == HTML_MAIN || element == HTML_ARTICLE);
+        } else if (attributes[i].attribute == HTML_ATTRIBUTE_CLASS) {
+            one = is_for_screen_readers(value) ? HTML_LOOK_HIDDEN : HTML_LOOK_SHOWN;
+        }
+        look = one > look ? one : look;
+    }
+    return look;
+}
+
+static enum html_look look_of_node(const struct html_tree *tree, const struct html_node *node)
+{
+    bool whole = node->element == HTML_BODY || node->element == HTML_HTML; /* hidden until scripts have run */
+    if (whole || !node->n_attributes)
+        return HTML_LOOK_SHOWN;
+    return html_look_of(node->element, tree->attributes + node->first_attribute, node->n_attributes);
 }
 
 static bool is_silent(const struct html_tree *tree, const struct html_node *node)
@@ -51,32 +70,47 @@ static bool is_silent(const struct html_tree *tree, const struct html_node *node
     return html_flags(node->element) & ELEMENT_SILENT;
 }
 
-static bool is_hidden(const struct html_tree *tree, const struct html_node *node)
+uint8_t html_visibility(const struct html_tree *tree, uint32_t node, enum html_look seen)
 {
-    const struct html_attribute_value *attribute = tree->attributes + node->first_attribute;
-    for (uint32_t k = 0; k < node->n_attributes; k++, attribute++) {
-        bool hides = false;
-        if (attribute->attribute == HTML_ATTRIBUTE_HIDDEN)
-            hides = !str_equal_ascii_nocase(attribute->value, STR("until-found")) && !is_streamed(tree, node);
-        else if (attribute->attribute == HTML_ATTRIBUTE_ARIA_HIDDEN)
-            hides = str_equal_ascii_nocase(str_trim(attribute->value), STR("true"));
-        else if (attribute->attribute == HTML_ATTRIBUTE_STYLE)
-            hides = style_hides(node, attribute->value);
-        else if (attribute->attribute == HTML_ATTRIBUTE_CLASS)
-            hides = is_for_screen_readers(attribute->value);
-        if (hides)
+    const struct html_node *at = &tree->nodes[node];
+    if (is_silent(tree, at))
+        return MARK_DROPPED;
+    if (seen < HTML_LOOK_HIDDEN && look_of_node(tree, at) > seen)
+        return MARK_DROPPED | MARK_HIDDEN;
+    return 0;
+}
+
+/* Whether anything can be about to appear: most pages have none of it. */
+static bool may_appear(const struct html_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->n_attributes; i++) {
+        const struct html_attribute_value *attribute = &tree->attributes[i];
+        if (attribute->attribute == HTML_ATTRIBUTE_HIDDEN ||
+            (attribute->attribute == HTML_ATTRIBUTE_STYLE &&
+             str_find_nocase(attribute->value, STR("opacity"), 0) != STR_NONE))
             return true;
     }
     return false;
 }
 
-uint8_t html_visibility(const struct html_tree *tree, uint32_t node, bool see_hidden)
+bool html_text_appears(const struct html_tree *tree)
 {
-    const struct html_node *at = &tree->nodes[node];
-    if (is_silent(tree, at))
-        return MARK_DROPPED;
-    bool whole = at->element == HTML_BODY || at->element == HTML_HTML; /* hidden until scripts have run */
-    if (!whole && at->n_attributes && !see_hidden && is_hidden(tree, at))
-        return MARK_DROPPED | MARK_HIDDEN;
-    return 0;
+    if (!may_appear(tree))
+        return false;
+    size_t appearing = 0, shown = 0;
+    uint32_t until = 0; /* where the last element that appears ends */
+    for (uint32_t i = 0; i < tree->count;) {
+        const struct html_node *node = &tree->nodes[i];
+        enum html_look look = node->element == HTML_TEXT ? HTML_LOOK_SHOWN : look_of_node(tree, node);
+        if (look == HTML_LOOK_HIDDEN || is_silent(tree, node)) {
+            i = node->end;
+            continue;
+        }
+        if (look == HTML_LOOK_APPEARS && until < node->end)
+            until = node->end;
+        if (node->element == HTML_TEXT)
+            *(i < until ? &appearing : &shown) += str_trim(node->text).len;
+        i++;
+    }
+    return appearing >= shown / 2;
 }

@@ -11,7 +11,7 @@ enum { PLAIN, BLANK, LINE_END, CONTROL, LEAD, MARKUP };
 #define COMMON_CLASSES                                                                                         \
     [1 ... 8] = CONTROL, ['\t'] = BLANK, ['\n'] = LINE_END, [11] = CONTROL, ['\f'] = BLANK, ['\r'] = LINE_END, \
            [14 ... 31] = CONTROL, [' '] = BLANK, [127] = CONTROL, [0xC2] = LEAD, [0xE2] = LEAD, [0xE3] = LEAD, \
-           [0xEE] = LEAD, [0xEF] = LEAD
+           [0xEE] = LEAD, [0xEF] = LEAD, [0xF3] = LEAD, [0xF4] = LEAD
 
 static const uint8_t markdown_classes[256] = {
     COMMON_CLASSES, ['\\'] = MARKUP, ['`'] = MARKUP, ['*'] = MARKUP, ['_'] = MARKUP, ['~'] = MARKUP, ['['] = MARKUP,
@@ -95,8 +95,9 @@ bool char_is_cjk(uint32_t c)
            (c >= 0x20000 && c <= 0x3FFFF);
 }
 
-/* Bidirectional controls, joiners without effect, soft hyphens, byte order marks and private characters (icons) are
- * nothing; ZWJ and ZWNJ are kept, they matter in emoji and Persian. */
+/* Bidirectional controls, joiners without effect, soft hyphens, byte order marks, fillers, private characters (icons),
+ * and tags and selectors of variants, in which whole texts can be hidden, are nothing; ZWJ and ZWNJ are kept, they
+ * matter in emoji and Persian, and so are the two selectors of emoji. */
 enum sequence sequence_at(struct str s, size_t *length)
 {
     uint32_t c = utf8_decode(s, length);
@@ -111,10 +112,14 @@ enum sequence sequence_at(struct str s, size_t *length)
         return SEQUENCE_TEXT;
     case 0x30:
         return c == 0x3000 ? SEQUENCE_FIXED : SEQUENCE_TEXT;
+    case 0x31:
+        return c == 0x3164 ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
     case 0xFE:
-        return c == 0xFEFF ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
+        return c == 0xFEFF || (c >= 0xFE00 && c <= 0xFE0D) ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
+    case 0xFF:
+        return c == 0xFFA0 || (c >= 0xFFF0 && c <= 0xFFFB) ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
     default:
-        return c >= 0xE000 && c <= 0xF8FF ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
+        return (c >= 0xE000 && c <= 0xF8FF) || c >= 0xE0000 ? SEQUENCE_NOTHING : SEQUENCE_TEXT;
     }
 }
 
