@@ -176,6 +176,8 @@ static void html_hidden__elements_and_attributes_hide(void **state)
         "<object>SECRET</object>",
         "<audio>SECRET</audio>",
         "<svg><desc>SECRET</desc></svg>",
+        "<p><math><mi>x</mi><annotation encoding=application/x-tex>" WALK "SECRET</annotation></math></p>",
+        "<p><math alttext='" WALK "SECRET'><mi>x</mi></math></p>",
         "<input value=SECRET><input type=hidden value=SECRET>",
         "<p title=SECRET data-x=SECRET>x</p>",
         "<table><tr style='display:none'><td>SECRET</table>",

@@ -96,7 +96,7 @@ static enum construct construct_of(uint8_t element)
     return flags & ELEMENT_SILENT ? CONSTRUCT_SILENT : flags & ELEMENT_BLOCK ? CONSTRUCT_BLOCK : CONSTRUCT_NOTHING;
 }
 
-bool writer_has_text(const struct writer *w, uint32_t node)
+static bool has_text(const struct writer *w, uint32_t node)
 {
     for (uint32_t i = node; i < w->nodes[node].end; i++)
         if (w->nodes[i].element == HTML_TEXT && str_trim(w->nodes[i].text).len)
@@ -185,7 +185,7 @@ static void write_break(struct writer *w)
 /* The base with its reading in parentheses. */
 static bool enter_reading(struct writer *w, uint32_t node)
 {
-    if (!writer_has_text(w, node))
+    if (!has_text(w, node))
         return false;
     w->space = SPACE_NONE;
     writer_text(w, STR("("));

@@ -293,7 +293,7 @@ static bool is_ready(struct str url)
     return ready && depth == 0;
 }
 
-bool writer_resolve(struct writer *w, struct str reference)
+static bool resolve(struct writer *w, struct str reference)
 {
     static const struct html_base unknown = {0};
     const struct html_base *base = w->options.base ? w->options.base : &unknown;
@@ -323,7 +323,7 @@ void writer_link(struct writer *w, uint32_t node)
     if (w->link_end == w->out->len && w->link_end > w->line_at && !w->space)
         w->space = SPACE_BLANK;
     w->link_start = w->out->len;
-    if (href.len && !w->options.drop_links && !w->options.plain_text && !in_link(w) && writer_resolve(w, href))
+    if (href.len && !w->options.drop_links && !w->options.plain_text && !in_link(w) && resolve(w, href))
         writer_open_mark(w, node, INLINE_LINK);
 }
 
@@ -336,7 +336,7 @@ void writer_image(struct writer *w, uint32_t node)
     if (!source.len || str_starts_with_nocase(source, STR("data:")))
         source = writer_attribute(w, node, HTML_ATTRIBUTE_DATA_SRC);
     bool text_only = w->options.drop_links || in_link(w) || w->single == LINE_HEADING;
-    if (text_only || str_starts_with_nocase(source, STR("data:")) || !writer_resolve(w, source)) {
+    if (text_only || str_starts_with_nocase(source, STR("data:")) || !resolve(w, source)) {
         if (w->space < SPACE_BLANK)
             w->space = SPACE_BLANK;
         writer_text(w, alt);

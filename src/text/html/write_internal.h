@@ -220,12 +220,8 @@ const uint8_t *writer_classes(bool plain);
 /* Writes characters as text: white space collapsed, what looks like Markdown escaped. */
 void writer_text(struct writer *w, struct str text);
 
-enum char_class char_class_of(uint32_t code_point);
 enum char_class char_class_first(struct str text); /* CHAR_SPACE when it is empty */
 enum char_class writer_last_class(const struct writer *w);
-
-/* Whether a line break beside the character is nothing, as between Chinese and Japanese ones. */
-bool char_is_cjk(uint32_t code_point);
 
 /* Whether an entity begins at the "&" at `p`. */
 bool is_entity(const char *p, const char *end);
@@ -255,9 +251,6 @@ void writer_open_marks(struct writer *w, enum char_class next);
 
 /* Closes all marks at the end of a block; those that are still open come again in the next. */
 void writer_suspend_marks(struct writer *w);
-
-/* Puts the address of a link, ready to stand in parentheses, into w->url. False when it leads nowhere. */
-bool writer_resolve(struct writer *w, struct str reference);
 
 void writer_link(struct writer *w, uint32_t node);
 void writer_code_span(struct writer *w, uint32_t node);
@@ -349,8 +342,5 @@ bool class_has_prefix(struct str classes, const char *prefix);
 /* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
  * jump back from a note. */
 bool writer_is_sign(const struct writer *w, uint32_t node);
-
-/* Whether a text that is not blank is inside. */
-bool writer_has_text(const struct writer *w, uint32_t node);
 
 #endif

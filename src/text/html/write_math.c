@@ -90,6 +90,9 @@ static void put_formula(struct writer *w, struct str tex, bool display)
 
 /* ---- where TeX stands ---- */
 
+#define MOST_TEX      40 /* bytes of TeX for what is shown by commands alone */
+#define TEX_FOR_SHOWN 24 /* more for each byte that is shown */
+
 static bool is_tex_annotation(const struct writer *w, uint32_t node)
 {
     if (w->nodes[node].element != HTML_ANNOTATION)
@@ -111,6 +114,19 @@ static bool is_display(const struct writer *w, uint32_t node)
     return false;
 }
 
+/* Whether TeX can be what the formula shows: a reader does not see it, so a text could be hidden in it. */
+static bool tex_fits(const struct writer *w, uint32_t node, size_t tex_length)
+{
+    size_t shown = 0;
+    for (uint32_t i = node + 1; i < w->nodes[node].end;) {
+        uint8_t element = w->nodes[i].element;
+        bool skipped = element == HTML_ANNOTATION || element == HTML_ANNOTATION_XML;
+        shown += element == HTML_TEXT ? str_trim(w->nodes[i].text).len : 0;
+        i = skipped ? w->nodes[i].end : i + 1;
+    }
+    return !shown || tex_length <= MOST_TEX + TEX_FOR_SHOWN * shown;
+}
+
 void writer_math(struct writer *w, uint32_t node)
 {
     bool display = is_display(w, node);
@@ -125,6 +141,12 @@ void writer_math(struct writer *w, uint32_t node)
     }
     struct str tex = str_trim(buf_str(&w->scratch));
     struct str alternative = writer_attribute(w, node, HTML_ATTRIBUTE_ALTTEXT);
+    if (!tex_fits(w, node, tex.len)) {
+        buf_reset(&w->scratch);
+        tex.len = 0;
+    }
+    if (!tex_fits(w, node, alternative.len))
+        alternative.len = 0;
     if (!tex.len && str_trim(alternative).len) {
         put_formula(w, alternative, display);
         return;

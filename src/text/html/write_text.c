@@ -27,7 +27,7 @@ const uint8_t *writer_classes(bool plain)
 
 /* ---- kinds of characters ---- */
 
-enum char_class char_class_of(uint32_t c)
+static enum char_class char_class_of(uint32_t c)
 {
     if (c < 0x80) {
         if (c <= ' ')
@@ -87,8 +87,9 @@ enum char_class writer_last_class(const struct writer *w)
     return char_class_of(last_of(w));
 }
 
-/* Bopomofo, kana, ideographs, and the forms and punctuation that go with them. Hangul has blanks between words. */
-bool char_is_cjk(uint32_t c)
+/* Whether a line break beside a character is nothing: bopomofo, kana, ideographs, and the forms and punctuation that go
+ * with them. Hangul has blanks between words. */
+static bool char_is_cjk(uint32_t c)
 {
     return (c >= 0x2E80 && c <= 0x312F) || (c >= 0x3190 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) ||
            (c >= 0xFE30 && c <= 0xFE4F) || (c >= 0xFF01 && c <= 0xFF9F) || (c >= 0x1F200 && c <= 0x1F2FF) ||
