@@ -54,12 +54,9 @@ const char *setup_service_key(struct setup *setup, enum option_id key, enum opti
 static const struct {
     enum option_id url, key;
 } search_settings[SEARCH_BACKENDS] = {
-    [SEARCH_SERPER] = {OPTION_SERPER_URL, OPTION_SERPER_KEY},
-    [SEARCH_BRAVE] = {OPTION_BRAVE_URL, OPTION_BRAVE_KEY},
-    [SEARCH_TAVILY] = {OPTION_TAVILY_URL, OPTION_TAVILY_KEY},
-    [SEARCH_SEARXNG] = {OPTION_SEARXNG_URL},
-    [SEARCH_WIKIPEDIA] = {OPTION_WIKIPEDIA_URL},
-    [SEARCH_DUCKDUCKGO] = {OPTION_DUCKDUCKGO_URL},
+    [SEARCH_SERPER] = {OPTION_SERPER_URL, OPTION_SERPER_KEY}, [SEARCH_BRAVE] = {OPTION_BRAVE_URL, OPTION_BRAVE_KEY},
+    [SEARCH_TAVILY] = {OPTION_TAVILY_URL, OPTION_TAVILY_KEY}, [SEARCH_SEARXNG] = {.url = OPTION_SEARXNG_URL},
+    [SEARCH_WIKIPEDIA] = {.url = OPTION_WIKIPEDIA_URL},       [SEARCH_DUCKDUCKGO] = {.url = OPTION_DUCKDUCKGO_URL},
 };
 
 /* Takes a back end with its address, which --search-url gives where `named` (it stands for this one), and the key that

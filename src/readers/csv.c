@@ -175,7 +175,7 @@ static enum status stream_rows(struct csv *csv, const struct document *document,
             csv->cut = true;
             break;
         }
-        struct str text;
+        struct str text = {0};
         status = reading_check(csv->reading, error);
         if (status == STATUS_OK)
             status = next_text(&stream, &text, &end, error);

@@ -132,7 +132,7 @@ static bool letters_contradict(const char *name, struct str sample)
     int before = 0;
     for (size_t i = 0; i < sample.len; i++) {
         unsigned char c = (unsigned char)sample.data[i];
-        int category = utf8proc_category((utf8proc_int32_t)table[c]);
+        int category = (int)utf8proc_category((utf8proc_int32_t)table[c]);
         bool is_letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ME;
         if (c >= 0x80) {
             high++;

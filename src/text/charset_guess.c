@@ -46,7 +46,7 @@ static void take_sample(struct str bytes, bool markup, struct buf *out)
                 kept = from;
             wanted = i + 1 + AROUND;
         }
-        if (wanted > kept && (i + 1 == wanted || i - kept > AROUND * AROUND)) {
+        if (wanted > kept && (i + 1 == wanted || i - kept > (size_t)AROUND * AROUND)) {
             buf_add(out, str_slice(bytes, kept, i + 1));
             kept = i + 1;
         }

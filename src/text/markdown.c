@@ -4,7 +4,7 @@
 
 #include "core/utf8.h"
 
-#define MAX_TARGET  2048 /* bytes of a link's address and title */
+#define MAX_TARGET  ((size_t)2048) /* bytes of a link's address and title */
 #define MAX_FORMULA 1024
 
 struct line_writer {

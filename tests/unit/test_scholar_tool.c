@@ -475,7 +475,7 @@ static void scholar_tool__bears_huge_answers(void **state)
     for (int i = 0; i < 100000; i++)
         buf_add_text(&body, "                                                  ");
     say(SCHOLAR_SERPER, 200, JSON, buf_str(&body));
-    text = tool_world_call(&world, "{\"query\": [\"x\"]}");
+    tool_world_call(&world, "{\"query\": [\"x\"]}");
     assert_int_equal(world.status, OUTCOME_FAILED);
     assert_holds(world.notices.data, "MB");
     tool_world_finish(&world);

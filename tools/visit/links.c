@@ -50,7 +50,8 @@ static size_t label_start(struct str text, size_t middle)
 static bool bare_link(struct str text, size_t open, size_t *at, struct str *label, struct str *url)
 {
     size_t end = open + 1;
-    while (end < text.len && end - open < 2 * MAX_URL && text.data[end] != '>' && !ascii_is_space(text.data[end]))
+    while (end < text.len && end - open < (size_t)2 * MAX_URL && text.data[end] != '>' &&
+           !ascii_is_space(text.data[end]))
         end++;
     *at = end;
     *label = *url = str_slice(text, open + 1, end);
@@ -73,7 +74,8 @@ static bool next_link(struct str text, size_t *at, struct str *label, struct str
         *at = middle + 2;
         bool escaped = middle > 0 && text.data[middle - 1] == '\\';
         size_t open = escaped ? STR_NONE : label_start(text, middle), end = middle + 2;
-        while (end < text.len && end - middle < 2 * MAX_URL && text.data[end] != ')' && !ascii_is_space(text.data[end]))
+        while (end < text.len && end - middle < (size_t)2 * MAX_URL && text.data[end] != ')' &&
+               !ascii_is_space(text.data[end]))
             end++;
         bool image = open != STR_NONE && open > 1 && text.data[open - 2] == '!';
         if (open == STR_NONE || image || end == text.len || (text.data[end] != ')' && text.data[end] != ' '))

@@ -15,14 +15,14 @@ struct named {
 static const struct named elements[] = {
     {"", 0, 0}, /* HTML_TEXT */
     {"", 0, 0}, /* HTML_OTHER */
-#define ELEMENT(id, name, flags) {name, sizeof name - 1, flags},
+#define ELEMENT(id, name, flags) {(name), sizeof(name) - 1, (flags)},
 #include "text/html/element.inc"
 #undef ELEMENT
 };
 
 static const struct named attributes[] = {
     {"", 0, 0},
-#define ATTRIBUTE(id, name) {name, sizeof name - 1, 0},
+#define ATTRIBUTE(id, name) {(name), sizeof(name) - 1, 0},
 #include "text/html/attribute.inc"
 #undef ATTRIBUTE
 };

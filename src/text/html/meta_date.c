@@ -86,7 +86,7 @@ static void lower_word(struct str text, const struct token *token, char out[MAX_
 
 static unsigned month_named(struct str text, const struct token *token)
 {
-    char word[MAX_WORD + 4];
+    char word[MAX_WORD + 4] = "";
     if (token->is_number)
         return 0;
     lower_word(text, token, word);

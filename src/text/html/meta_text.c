@@ -61,8 +61,7 @@ void meta_clean(struct str value, size_t max_bytes, struct buf *out)
 {
     value = str_trim(value);
     value = str_slice(value, 0, utf8_floor(value, max_bytes * 4));
-    if (!memchr(value.data ? value.data : "", '&', value.len) &&
-        !memchr(value.data ? value.data : "", '<', value.len)) {
+    if (str_find_char(value, '&', 0) == STR_NONE && str_find_char(value, '<', 0) == STR_NONE) {
         add_line(value, max_bytes, out);
         return;
     }

@@ -149,10 +149,13 @@ static inline int32_t least_of(const struct short_text *s)
 static bool merge_short(const struct bpe *bpe, struct short_text *s, const char *text, size_t length)
 {
     s->count = 0;
+    s->left = 0;
     if (!(bpe->head->byte_level ? begin_bytes(bpe, s, text, length) : begin_characters(bpe, s, text, length)))
         return false;
     for (size_t i = s->count - 1; i < SHORT && (i == s->count - 1 || i % LANES != 0); i++)
         s->order.at[i] = NO_MERGE;
+    if (s->count == 0)
+        return true;
     uint64_t rest = ~UINT64_C(0) >> (SHORT - s->count);
     for (int32_t least; (least = least_of(s)) != NO_MERGE;) {
         unsigned left = (unsigned)least % SHORT;
@@ -352,6 +355,7 @@ static bool read_windows(const struct bpe *bpe, struct window *window, const cha
             bpe_found_add(found, window->ids[i]);
         if (at + part == length)
             return true;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a window that was read has all its arrays */
         at += window->from[keep];
         if (keep == 0)
             size *= 2;

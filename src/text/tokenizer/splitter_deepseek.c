@@ -52,6 +52,7 @@ HAND_INLINE hand_at piece_at(hand_at at, hand_at end)
 {
     unsigned len, kind = hand_kind(at, &len);
     hand_at behind = at + len;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what has a length has data */
     if ((kind & HAND_SYMBOL) && *at < 0x80 && behind < end && hand_is_ascii_letter(*behind))
         return hand_skip_ascii_letters(behind, end);
     if (!(kind & (HAND_NEWLINE | HAND_SYMBOL))) {
@@ -64,6 +65,7 @@ HAND_INLINE hand_at piece_at(hand_at at, hand_at end)
         if (kind & HAND_MARK)
             return behind;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the same */
     if ((kind & HAND_SYMBOL) || (*at == ' ' && (hand_kind_or_end(behind, end) & HAND_SYMBOL))) {
         hand_at p = hand_skip(behind, end, HAND_SYMBOL);
         while (p < end && (*p == '\r' || *p == '\n'))

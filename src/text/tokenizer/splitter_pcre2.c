@@ -16,8 +16,8 @@
 #include "core/mem.h"
 #include "text/tokenizer/splitter_internal.h"
 
-#define JIT_STACK_START (64 * 1024)
-#define JIT_STACK_MOST  (64 * 1024 * 1024)
+#define JIT_STACK_START ((size_t)64 * 1024)
+#define JIT_STACK_MOST  ((size_t)64 * 1024 * 1024)
 
 /* Tries for one match: the greater number of those libraries, and what a long match needs that never goes back. */
 #define TRIES_MOST     10000000u
