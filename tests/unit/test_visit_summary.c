@@ -242,12 +242,13 @@ static void visit_summary__keeps_links_and_titles_in_their_places(void **state)
     const char *links = strstr(text, "Links on the page:\n");
     assert_non_null(links);
     assert_lacks(links, "lighthouse)](x");
+    assert_lacks(links, "](http://evil.example/");
     struct str rest = str_of(strchr(links, '\n') + 1), line;
     while (str_split_next(&rest, '\n', &line)) {
         assert_true(str_starts_with(line, STR("- [")) && str_ends_with(line, STR(")")));
         size_t middle = str_find(line, STR("]("), 0);
         assert_true(middle != STR_NONE && str_find(line, STR("]("), middle + 1) == STR_NONE);
-        assert_true(str_find_char(line, ')', 0) == line.len - 1);
+        assert_true(str_find_char(line, ')', middle) == line.len - 1);
     }
     tool_world_finish(&world);
 }
