@@ -247,6 +247,13 @@ static void html__keeps_its_caps(void **state)
     assert_true(page.truncated);
     assert_string_equal(page.markdown.data, "éé");
     html_page_finish(&page);
+    struct str formula = STR("<math><annotation encoding=tex>\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9</annotation></math>");
+    for (size_t cap = 1; cap < 9; cap++) {
+        options = (struct html_options){.max_text_bytes = cap, .plain_text = true};
+        assert_int_equal(html_to_markdown(formula, &options, &page, NULL), STATUS_OK);
+        assert_true(utf8_is_valid(buf_str(&page.markdown)));
+        html_page_finish(&page);
+    }
 }
 
 static void html__stops_when_canceled(void **state)

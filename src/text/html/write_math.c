@@ -60,7 +60,11 @@ static void put_tex(struct writer *w, struct str tex)
         } else {
             if (c == '$' && !escaped)
                 writer_put_char(w, '\\');
-            writer_put_char(w, c);
+            size_t end = i + 1; /* a character at once: the cap cuts between them */
+            while (end < tex.len && ((unsigned char)tex.data[end] & 0xC0) == 0x80)
+                end++;
+            writer_put_str(w, str_slice(tex, i, end));
+            i = end - 1;
         }
         escaped = c == '\\' && !escaped;
     }
