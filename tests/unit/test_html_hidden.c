@@ -249,6 +249,9 @@ static void html_hidden__characters_without_a_shape_go(void **state)
                          (struct html_options){0});
     assert_string_equal(text, "ab \u2764\uFE0F\n");
     free(text);
+    text = convert("<p>x <img src=/i alt='a\U000E0041\u202E \u00E9*'>", (struct html_options){.whole_page = true});
+    assert_string_equal(text, "x ![a \u00E9\\*](/i)\n");
+    free(text);
 }
 
 /* What is about to come into view is the page where it is a good part of it. */

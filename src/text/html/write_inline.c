@@ -347,11 +347,15 @@ void writer_image(struct writer *w, uint32_t node)
     size_t at = w->out->len;
     uint8_t single = w->single;
     writer_put(w, "![", 2);
-    for (size_t i = 0; i < alt.len; i++) {
-        char c = ascii_is_space(alt.data[i]) ? ' ' : alt.data[i];
-        if (strchr("[]\\`*_<&|~$", c))
+    for (size_t i = 0, length; i < alt.len; i += length) {
+        struct str rest = str_slice(alt, i, alt.len);
+        enum sequence kind = sequence_at(rest, &length);
+        if (strchr("[]\\`*_<&|~$", rest.data[0]))
             writer_put_char(w, '\\');
-        writer_put_char(w, c);
+        if (ascii_is_space(rest.data[0]))
+            writer_put_char(w, ' ');
+        else if (kind != SEQUENCE_NOTHING)
+            writer_put_str(w, str_slice(rest, 0, length));
     }
     writer_put(w, "](", 2);
     writer_put_str(w, buf_str(&w->url));
