@@ -318,6 +318,7 @@ static void html_write__writes_plain_text(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
+        {"<p>a<h2>b<div>c</div></h2><p>d<h3>e</h3>", "a\n\nb c\n\nd\n\ne\n"},
         {"<h1>a</h1><p><b>b</b> <a href='/c'>d</a> *e*<br>f", "a\n\nb d *e*\nf\n"},
         {"<ul><li>a<ul><li>b</ul><li>c</ul><ol><li>d</ol>", "a\n  b\nc\n\nd\n"},
         {"<blockquote>a<pre>b\n c</pre></blockquote>", "a\n\nb\n c\n"},

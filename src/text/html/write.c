@@ -113,7 +113,7 @@ static void enter_heading(struct writer *w, uint32_t node)
     if (w->single != LINE_FREE)
         return;
     w->single = LINE_HEADING;
-    w->heading = w->options.plain_text ? 0 : (uint8_t)(w->nodes[node].element - HTML_H1 + 1);
+    w->heading = (uint8_t)(w->nodes[node].element - HTML_H1 + 1);
     w->heading_node = node;
 }
 

@@ -164,7 +164,8 @@ static void write_due(struct writer *w)
     w->space = SPACE_NONE;
     if (w->heading) {
         static const char hashes[] = "###### ";
-        writer_put(w, hashes + 6 - w->heading, (size_t)w->heading + 1);
+        if (!w->options.plain_text)
+            writer_put(w, hashes + 6 - w->heading, (size_t)w->heading + 1);
         w->line_at = w->plain_from = w->out->len;
         w->heading = 0;
     } else if (w->colon) {
