@@ -155,7 +155,7 @@ static void drop_copies(const struct html_blocks *blocks, bool *kept)
 }
 
 /* Pages of a few lines are unlike those the model has seen: what is not named as furniture stays, links by themselves
- * only where nothing but links is there. */
+ * only in an article or where nothing but links is there. */
 static void keep_small_page(const struct html_blocks *blocks, bool *kept)
 {
     const struct html_totals *all = &blocks->totals[blocks->count];
@@ -163,7 +163,8 @@ static void keep_small_page(const struct html_blocks *blocks, bool *kept)
         return;
     for (uint32_t i = 0; i < blocks->count; i++) {
         const struct html_block *block = &blocks->items[i];
-        bool text = (uint64_t)block->link_length * 2 <= block->length || !all->running;
+        bool text = (uint64_t)block->link_length * 2 <= block->length || !all->running ||
+                    (blocks->place[block->first] & PLACE_ARTICLE);
         kept[i] = kept[i] || ((block->flags & BLOCK_PLAIN) && text);
     }
 }
