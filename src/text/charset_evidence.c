@@ -7,6 +7,7 @@
 
 #define SURVEY_HIGH  16384 /* bytes above 127 are enough */
 #define SAMPLE_BYTES 16384
+#define FEW_BAD      8 /* stray bytes, as cutting or a faulty program leaves them */
 
 struct charset_survey charset_survey(struct str bytes)
 {
@@ -175,9 +176,8 @@ bool charset_has_jis_escapes(struct str bytes)
 /* Bytes that cannot be UTF-8, or are so by chance alone. */
 static bool contradicts_utf8(const struct charset_survey *survey)
 {
-    if (survey->bad > survey->good)
-        return survey->bad > 2 || (survey->good == 0 && survey->adjacent == 0 && survey->accents == survey->bad);
-    return false;
+    bool accents = survey->good == 0 && survey->adjacent == 0 && survey->accents == survey->bad;
+    return survey->bad > survey->good && (survey->bad > FEW_BAD || accents);
 }
 
 /* Sequences that are UTF-8 by chance get rarer the longer they are; of one accented letter one may be wrong. */
