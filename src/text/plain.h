@@ -1,7 +1,7 @@
 /* src/text/plain.h
  *
  * A short piece of HTML or XML as plain text: for titles and snippets that services send with <strong> marks, <jats:p>
- * and entities. Pages go through text/html.h.
+ * and entities. Pages go through text/html/html.h.
  */
 #ifndef FATHOM_TEXT_PLAIN_H
 #define FATHOM_TEXT_PLAIN_H
