@@ -1,14 +1,14 @@
 /* Text to the normal form in which quotations are looked for: what a text says, without how it is set. */
-#include <libxml/HTMLparser.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
 #include "core/utf8.h"
+#include "text/html/entity.h"
 #include "text/quote_internal.h"
 
 /* The depth bounds how often a byte is looked at where brackets never close. */
-enum { MAX_TARGET = 2048, MAX_DEPTH = 8, MAX_TAG = 300, MAX_ENTITY = 12 };
+enum { MAX_TARGET = 2048, MAX_DEPTH = 8, MAX_TAG = 300 };
 
 /* What a byte belongs to. */
 enum { NOTHING, LETTER, DIGIT, SIGN, CHARACTER /* of a script without blanks between words */ };
@@ -228,29 +228,18 @@ static size_t tag_length(struct str text, size_t at)
     return 0;
 }
 
-/* "&amp;", "&#39;", "&#x27;" */
+/* "&amp;", "&#39;", "&#x27;": what they take; 0 without the semicolon, and for a name of two characters. */
 static size_t entity_length(struct str text, size_t at, uint32_t *c)
 {
-    struct str rest = str_slice(text, at + 1, at + 1 + MAX_ENTITY);
-    size_t end = str_find_char(rest, ';', 0);
-    if (end == STR_NONE || end < 2)
+    char bytes[HTML_ENTITY_MAX_BYTES];
+    size_t used, length, written = html_entity_decode(str_slice(text, at, text.len), false, bytes, &used);
+    if (written == 0 || text.data[at + used - 1] != ';')
         return 0;
-    char name[MAX_ENTITY + 1];
-    memcpy(name, rest.data, end);
-    name[end] = '\0';
-    unsigned long value = 0;
-    char *stop = name + end;
-    if (name[0] == '#') {
-        bool hex = name[1] == 'x' || name[1] == 'X';
-        value = strtoul(name + (hex ? 2 : 1), &stop, hex ? 16 : 10);
-    } else {
-        const htmlEntityDesc *entity = htmlEntityLookup((const xmlChar *)name);
-        value = entity ? entity->value : 0;
-    }
-    if (value == 0 || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF) || *stop)
+    uint32_t code = utf8_decode(str_make(bytes, written), &length);
+    if (length != written)
         return 0;
-    *c = (uint32_t)value;
-    return end + 2;
+    *c = code;
+    return used;
 }
 
 /* ---- one text ---- */

@@ -62,6 +62,7 @@ static void quote_check__overlooks_how_it_is_set(void **state)
         {"1. built in 1857\n2. 34 metres high", "- built in 1857\n- 34 metres high", 0},
         {"> built in 1857\n> by Oswin", "built in 1857 by Oswin", 0},
         {"1857\\. AT&amp;T &#39;built&#x27; R&D &lt;it&gt;", "AT&T 'built' R&D", 0},
+        {"Caf&eacute; in M&uuml;nchen, 10&nbsp;m &mdash; R&D; &nothing; &#0;", "Caf\u00e9 in M\u00fcnchen, 10 m", 0},
         {"H<sub>2</sub>O is water", "H2O is water", 0},
         {"H\u2082O is water", "H2O is water", 0},
         {"10\u00b2 metres", "10^2 metres", 0},
