@@ -39,6 +39,19 @@ static void meta__title_is_without_the_site(void **state)
         {"<title>One thing and another | Some journal</title><h1>One thing and another</h1>", "One thing and another"},
         {"<h1>Example Site</h1><title>A longer tale of it</title>", "A longer tale of it"},
         {"<svg><title>icon</title></svg><title>Real</title>", "Real"},
+        /* a word of the host inside a title does not make it the site's name */
+        {"<title>Examples of what one can do | A Garden</title><h1>Examples of what one can do</h1>",
+         "Examples of what one can do"},
+        /* the first part of the title is a better heading than what shares more words with it */
+        {"<title>Wood | Some News | Institute of Trees</title>"
+         "<h2>Some News | Institute of Trees - The World</h2><h1>Wood</h1>",
+         "Wood"},
+        /* capitals are for show */
+        {"<meta property='og:type' content=article><meta property='og:title' content='How to brew the best tea'>"
+         "<title>How to brew the best tea</title>"
+         "<h1>HOW TO BREW THE BEST TEA EVER</h1>",
+         "How to brew the best tea"},
+        {"<meta property='og:type' content=article><title>Shoes for NASA - Shop</title><h1>SHOES</h1>", "SHOES"},
         {"<script type='application/ld+json'>{\"@type\":\"NewsArticle\",\"headline\":\"What it "
          "\\u201csays\\u201d\"}</script>",
          "What it “says”"},
@@ -52,6 +65,9 @@ static void meta__title_is_without_the_site(void **state)
     }
 }
 
+#define P10      "<p>a<p>a<p>a<p>a<p>a<p>a<p>a<p>a<p>a<p>a"
+#define P50      P10 P10 P10 P10 P10
+#define FAR      "<h1>T</h1>" P50 P50 P50 P50 P50
 #define LD(json) "<script type='application/ld+json'>" json "</script>"
 
 static void meta__authors_are_found_and_cleaned(void **state)
@@ -94,6 +110,16 @@ static void meta__authors_are_found_and_cleaned(void **state)
         {"<h1>T</h1><aside class=post-author>Jane Doe</aside>", "Jane Doe"},
         {"<h1>T</h1><p class=author>Jane Doe<br>4 August 2010", "Jane Doe"},
         {"<h1>T</h1><a class=author href=/account>My account</a>", NULL},
+        /* far from the heading */
+        {FAR "<h3>Written by Jane Doe</h3><p>Jane Doe likes tea.</p>", "Jane Doe"},
+        {FAR "<p>Written by <a href=/x>Jane Doe</a></p>", "Jane Doe"},
+        {FAR "<p>Geschrieben von Jürgen Groß</p>", "Jürgen Groß"},
+        {FAR "<p>Written by Jane Doe</p><p>Written by Richard Roe</p>", NULL},
+        {FAR "<p>Written by hand in ink</p>", NULL},
+        {FAR "<div class=related><p>Written by Jane Doe</p></div>", NULL},
+        {"<meta name=author content='Example Site'>" FAR "<p>Written by Jane Doe</p>", "Jane Doe"},
+        {"<h1>T</h1><div class='elementor-widget'><p>By Jane Doe</p></div>", "Jane Doe"},
+        {"<h1>T</h1><div class='widget widget_posts'><p>By Jane Doe</p></div>", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct html_meta meta = read_page(cases[i][0]);
@@ -164,6 +190,9 @@ static void meta__dates_become_iso(void **state)
     assert_false(meta_date_in_address(STR("https://x.org/202003041234"), date));
 }
 
+#define PUBLISHED "<meta property='article:published_time' content='2020-06-05'>"
+#define CHANGED   "<meta property='article:modified_time' content='2021-01-01'>"
+
 static void meta__date_is_from_the_best_source(void **state)
 {
     (void)state;
@@ -180,6 +209,29 @@ static void meta__date_is_from_the_best_source(void **state)
         {"<h1>T</h1><p>Updated: May 5, 2021</p><p>March 4, 2020</p>", "2020-03-04", "2021-05-05"},
         {"<h1>T</h1><nav><time datetime='2020-03-04'>x</time></nav>", NULL, NULL},
         {"<h1>T</h1><p>In 2020 there were 14 of 28.</p>", NULL, NULL},
+        {"<meta name='script:ld+json' content='{\"@type\":\"Article\",\"datePublished\":\"2020-03-04\"}'>",
+         "2020-03-04", NULL},
+        /* shown before the day that machines are told */
+        {PUBLISHED "<h1>T</h1><p>March 4, 2020</p>", "2020-03-04", NULL},
+        /* a time zone away */
+        {PUBLISHED "<h1>T</h1><p>June 4, 2020</p>", "2020-06-05", NULL},
+        /* after it: of something to come, unless the page was changed since */
+        {PUBLISHED "<h1>T</h1><p>October 4, 2020</p>", "2020-06-05", NULL},
+        {PUBLISHED CHANGED "<h1>T</h1><p>October 4, 2020</p>", "2020-10-04", "2021-01-01"},
+        /* a change is none, in any language, unless a source calls it one */
+        {PUBLISHED CHANGED "<h1>T</h1><p>Updated January 1, 2021</p>", "2020-06-05", "2021-01-01"},
+        {PUBLISHED CHANGED "<h1>T</h1><p>Zuletzt aktualisiert: <time>01.01.2021</time></p>", "2020-06-05",
+         "2021-01-01"},
+        {PUBLISHED CHANGED LD(
+             "{\"@type\":\"Article\",\"datePublished\":\"2018-02-03\"}") "<h1>T</h1><p>Updated June 5, 2020</p>",
+         "2020-06-05", "2021-01-01"},
+        /* several, a discussion, furniture, a sentence */
+        {PUBLISHED "<h1>T</h1><p>March 4, 2020</p><p>March 8, 2020</p>", "2020-06-05", NULL},
+        {LD("{\"@type\":\"DiscussionForumPosting\",\"datePublished\":\"2020-06-05\"}") "<h1>T</h1><p>March 4, 2020</p>",
+         "2020-06-05", NULL},
+        {PUBLISHED "<h1>T</h1><nav>March 4, 2020</nav>", "2020-06-05", NULL},
+        {PUBLISHED "<h1>T</h1><p>It all began in a small town on March 4, 2020, when it rained.</p>", "2020-06-05",
+         NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct html_meta meta = read_page(cases[i][0]);

@@ -1,5 +1,6 @@
 #include "text/html/meta.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct str meta_value(const struct meta *meta, enum meta_field field)
 }
 
 /* English of the United States and the like write the month first. */
-static bool day_comes_first(const struct meta *meta)
+bool meta_day_comes_first(const struct meta *meta)
 {
     static const char *const month_first[] = {"en", "en-us", "fil", "en-ph"};
     struct str language = meta_value(meta, META_LANGUAGE);
@@ -59,12 +60,23 @@ static void offer_author(struct meta *meta, unsigned rank, struct str value)
 static void offer_date(struct meta *meta, enum meta_field field, unsigned rank, struct str value)
 {
     char date[40];
-    if (meta_date(value, rank < RANK_TIME, day_comes_first(meta), date))
+    if (meta_date(value, rank < RANK_TIME, meta_day_comes_first(meta), date))
         set(meta, field, rank, mem_strdup(date));
+}
+
+/* Keeps what day a source for machines gives, also when a better one is known. */
+static void note_stated(struct meta *meta, struct str value)
+{
+    char date[40];
+    if (meta->n_stated == META_MAX_STATED || !meta_date(value, true, meta_day_comes_first(meta), date))
+        return;
+    snprintf(meta->stated[meta->n_stated++], sizeof meta->stated[0], "%.10s", date);
 }
 
 void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct str value)
 {
+    if (field == META_PUBLISHED && rank < RANK_BYLINE)
+        note_stated(meta, value);
     bool several = field == META_AUTHOR || field == META_KEYWORDS;
     bool same = meta->ranks[field] == rank && several && rank < RANK_BYLINE;
     if (!value.len || (meta->values[field] && meta->ranks[field] <= rank && !same))
@@ -92,9 +104,9 @@ void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct 
 
 static bool is_beside(const struct meta *meta, uint32_t index)
 {
-    static const char *const words[] = {"comment", "related", "sidebar",  "footer",     "recommend",
-                                        "recirc",  "popular", "trending", "newsletter", "cookie",
-                                        "menu",    "widget",  "latest",   "read-next",  NULL};
+    static const char *const words[] = {"comment", "related",  "sidebar",    "footer", "recommend", "recirc",
+                                        "popular", "trending", "newsletter", "cookie", "menu",      "widget-area",
+                                        "widget_", "latest",   "read-next",  NULL};
     const struct html_node *node = &meta->tree->nodes[index];
     if (index < meta->heading && meta->heading < node->end)
         return false; /* what the heading is in is the content, whatever its name */
@@ -215,17 +227,22 @@ bool meta_is_article(const struct meta *meta)
     return meta_mentions(meta_value(meta, META_OG_TYPE), words) || meta_mentions(meta_value(meta, META_TYPES), words);
 }
 
+bool meta_is_discussion(const struct meta *meta)
+{
+    static const char *const words[] = {"forum", "question", "qapage", NULL};
+    return meta_mentions(meta_value(meta, META_TYPES), words);
+}
+
 /* Whether the author is the site itself, or the name that somebody logs in with where articles are written; what a
  * reader sees is better then. */
 static bool is_weak_author(const struct meta *meta)
 {
-    static const char *const forum[] = {"forum", "question", "qapage", NULL};
     struct str name = meta_value(meta, META_AUTHOR);
     bool login = name.len > 0;
     for (size_t i = 0; i < name.len; i++)
         login &=
             name.data[i] != ' ' && !(name.data[i] >= 'A' && name.data[i] <= 'Z') && (unsigned char)name.data[i] < 0x80;
-    if (login && !meta_mentions(meta_value(meta, META_TYPES), forum))
+    if (login && !meta_is_discussion(meta))
         return true;
     return meta_is_site(meta, name);
 }
@@ -268,6 +285,7 @@ void html_meta_read(const struct html_tree *tree, const uint8_t *marks, struct s
         !meta_is_person(author))
         meta_withdraw(&meta, META_AUTHOR);
     ld_finish(&ld);
+    meta_settle_shown(&meta);
     settle_dates(&meta, out);
     out->site_name = take(&meta, META_SITE);
     out->title = meta_choose_title(&meta, &out->site_name);

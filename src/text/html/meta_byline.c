@@ -241,7 +241,41 @@ static void try_neighbours(struct meta *meta)
     }
 }
 
-/* The one author that the page links to outside its furniture, wherever; of several all may be others' pages'. */
+/* The name that a text far from the heading says the page is by, or that is linked behind such a text. */
+static bool written_name(const struct meta *meta, uint32_t node, struct buf *name)
+{
+    static const char *const marks[] = {
+        "written by", "words by",        "authored by", "article by", "geschrieben von", "écrit par", "escrito por",
+        "scritto da", "geschreven door", "автор",       "autor:",     "auteur :",        "作者"};
+    const struct html_tree *tree = meta->tree;
+    struct str text = str_trim(tree->nodes[node].text);
+    bool marked = false;
+    for (size_t i = 0; !marked && text.len <= MAX_NAME_BYTES && i < sizeof marks / sizeof marks[0]; i++)
+        marked = str_starts_with_nocase(text, str_of(marks[i]));
+    if (!marked || meta_is_aside(meta, node))
+        return false;
+    struct str rest = meta_without_by(text);
+    if (rest.len < text.len)
+        buf_add(name, name_alone(rest));
+    else if (node + 1 < tree->count && tree->nodes[node + 1].element != HTML_TEXT)
+        html_tree_text(tree, node + 1, MAX_NAME_BYTES, name);
+    return meta_is_person(buf_str(name));
+}
+
+/* The name of the author that the page links to, empty when it is none or stands in furniture. */
+static bool linked_name(const struct meta *meta, const struct meta_words *pages, uint32_t node, struct buf *name)
+{
+    const struct html_tree *tree = meta->tree;
+    struct str rel = html_tree_attribute(tree, &tree->nodes[node], HTML_ATTRIBUTE_REL);
+    bool found = str_equal_ascii_nocase(rel, STR("author")) ||
+                 meta_words_find(pages, html_tree_attribute(tree, &tree->nodes[node], HTML_ATTRIBUTE_HREF));
+    if (!found || meta_is_aside(meta, node))
+        return false;
+    html_tree_text(tree, node, MAX_NAME_BYTES, name);
+    return is_name(buf_str(name)) && str_find_char(buf_str(name), ' ', 0) != STR_NONE;
+}
+
+/* The one author that the page names or links to outside its furniture, wherever; of several all may be others'. */
 static void read_far_author(struct meta *meta)
 {
     const struct html_tree *tree = meta->tree;
@@ -252,17 +286,13 @@ static void read_far_author(struct meta *meta)
     buf_init(&text, BUF_UNBOUNDED);
     bool several = false;
     for (uint32_t i = 1, n = 0; i < tree->count && n < 100 && !several; i++) {
-        if (tree->nodes[i].element != HTML_A || tree->nodes[i].n_attributes == 0)
-            continue;
-        struct str rel = html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_REL);
-        bool found = str_equal_ascii_nocase(rel, STR("author")) ||
-                     meta_words_find(&pages, html_tree_attribute(tree, &tree->nodes[i], HTML_ATTRIBUTE_HREF));
-        if (!found || meta_is_aside(meta, i))
-            continue;
-        n++;
+        const struct html_node *node = &tree->nodes[i];
         buf_reset(&text);
-        html_tree_text(tree, i, MAX_NAME_BYTES, &text);
-        if (!text.len || !is_name(buf_str(&text)) || str_find_char(buf_str(&text), ' ', 0) == STR_NONE)
+        bool found = node->element == HTML_TEXT
+                         ? written_name(meta, i, &text)
+                         : node->element == HTML_A && node->n_attributes && linked_name(meta, &pages, i, &text);
+        n += text.len > 0;
+        if (!found)
             continue;
         several = name.len && !str_equal(buf_str(&name), buf_str(&text));
         if (!name.len)
@@ -314,7 +344,7 @@ void meta_read_byline(struct meta *meta)
     read_near(meta, !meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST, want_date);
     if (meta->date_node && !meta->values[META_AUTHOR] && !meta_lists_times(meta))
         try_neighbours(meta);
-    if (!meta->values[META_AUTHOR])
+    if (!meta->values[META_AUTHOR] || meta->ranks[META_AUTHOR] == RANK_LAST)
         read_far_author(meta);
     if (want_date && !meta->values[META_PUBLISHED])
         meta_read_far_dates(meta);

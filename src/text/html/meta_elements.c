@@ -127,11 +127,14 @@ static void read_title_element(struct meta *meta, uint32_t node)
     buf_finish(&text);
 }
 
-static bool is_json_ld(const struct meta *meta, const struct html_node *node)
+/* Whether the type of a script, or the name of a meta element that was meant to be one, is that of JSON-LD. */
+static bool is_json_ld(const struct meta *meta, const struct html_node *node, enum html_attribute attribute)
 {
-    struct str type = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_TYPE);
-    return str_find_nocase(str_slice(type, 0, 100), STR("ld+json"), 0) != STR_NONE;
+    struct str type = html_tree_attribute(meta->tree, node, attribute);
+    return type.len && str_find_nocase(str_slice(type, 0, 100), STR("ld+json"), 0) != STR_NONE;
 }
+
+#define PART_WORTH 0.9 /* of a heading that is a title but for the site's name or a section's */
 
 /* How well a heading fits what the page says elsewhere of its title. */
 static double heading_worth(const struct meta *meta, struct str text)
@@ -140,6 +143,8 @@ static double heading_worth(const struct meta *meta, struct str text)
     double best = 0;
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         double like = meta_likeness(text, meta_value(meta, titles[i]));
+        if (like < PART_WORTH && meta_is_part(meta_value(meta, titles[i]), text) && !meta_is_site(meta, text))
+            like = PART_WORTH;
         if (like > best)
             best = like;
     }
@@ -193,11 +198,13 @@ void meta_read_elements(struct meta *meta, struct ld *ld)
         if (node->element == HTML_META && n_metas++ < MAX_METAS) {
             read_meta_element(meta, node);
             read_labelled(meta, node, &author_is_next);
+            if (is_json_ld(meta, node, HTML_ATTRIBUTE_NAME))
+                ld_read(ld, html_tree_attribute(tree, node, HTML_ATTRIBUTE_CONTENT));
         } else if (node->element == HTML_LINK)
             read_link(meta, node);
         else if (node->element == HTML_TITLE)
             read_title_element(meta, i);
-        else if (node->element == HTML_SCRIPT && is_json_ld(meta, node) && node->end > i + 1)
+        else if (node->element == HTML_SCRIPT && is_json_ld(meta, node, HTML_ATTRIBUTE_TYPE) && node->end > i + 1)
             ld_read(ld, tree->nodes[i + 1].text);
         else if (node->element == HTML_H1 && n_ones++ < MAX_HEADINGS && n_headings < MAX_HEADINGS)
             headings[n_headings++] = i;

@@ -41,8 +41,9 @@ enum meta_rank {
     RANK_LAST = 900,
 };
 
-#define META_MAX_BYTES 1000 /* of a field */
-#define META_MAX_UP    128  /* elements around a node that are asked whether it is beside the content */
+#define META_MAX_BYTES  ((size_t)1000) /* of a field */
+#define META_MAX_STATED 8
+#define META_MAX_UP     128 /* elements around a node that are asked whether it is beside the content */
 
 struct meta {
     const struct html_tree *tree;
@@ -50,9 +51,11 @@ struct meta {
     struct str page_url;
     char *values[META_FIELDS];
     unsigned ranks[META_FIELDS];
-    uint8_t *aside;     /* one per node: 0 not asked yet, 1 no, 2 yes */
-    uint32_t date_node; /* the text near the heading that is a date, 0 without one */
-    uint32_t heading;   /* the node of the main heading, 0 without one */
+    uint8_t *aside;                   /* one per node: 0 not asked yet, 1 no, 2 yes */
+    uint32_t date_node;               /* the text near the heading that is a date, 0 without one */
+    uint32_t heading;                 /* the node of the main heading, 0 without one */
+    char stated[META_MAX_STATED][12]; /* days of publication that machines are told, whatever their rank */
+    size_t n_stated;
 };
 
 struct str meta_value(const struct meta *meta, enum meta_field field); /* empty when there is none */
@@ -60,6 +63,9 @@ struct str meta_value(const struct meta *meta, enum meta_field field); /* empty 
 /* Takes a value over when none as good is known: one line, character references and tags resolved. Authors are cleaned
  * and, where the rank is the same, joined; dates must be such and become ISO 8601. */
 void meta_offer(struct meta *meta, enum meta_field field, unsigned rank, struct str value);
+
+/* Whether 3/4/2020 is in April, by the language of the page. */
+bool meta_day_comes_first(const struct meta *meta);
 
 /* Forgets a value again. */
 void meta_withdraw(struct meta *meta, enum meta_field field);
@@ -69,6 +75,9 @@ bool meta_is_aside(const struct meta *meta, uint32_t node);
 
 /* Whether the page says that it is an article, a posting, a question. */
 bool meta_is_article(const struct meta *meta);
+
+/* Whether the page says that it is one where several write: a thread, a question with answers. */
+bool meta_is_discussion(const struct meta *meta);
 
 /* ---- meta_text.c ---- */
 
@@ -136,6 +145,9 @@ void meta_try_date_text(struct meta *meta, uint32_t node);
  * other pages. */
 void meta_read_far_dates(struct meta *meta);
 
+/* Corrects a date of publication that machines are told by the one that a reader sees below the heading. */
+void meta_settle_shown(struct meta *meta);
+
 /* Whether the times are of many days: those of other pages, which this one lists. */
 bool meta_lists_times(const struct meta *meta);
 
@@ -191,6 +203,9 @@ void meta_read_ld(struct meta *meta, const struct ld *ld);
 
 /* Whether a name is the site's own, by what it says itself and by its host. */
 bool meta_is_site(const struct meta *meta, struct str name);
+
+/* Whether `shorter` begins or ends `longer` at a bar, so that the rest is the site's name, or a section's. */
+bool meta_is_part(struct str longer, struct str shorter);
 
 /* The title from all candidates, NULL without any; fresh. `site` (NULL: not known) may be set from what is cut off. */
 char *meta_choose_title(const struct meta *meta, char **site);

@@ -42,7 +42,7 @@ static bool is_host(struct str name, struct str host)
         if (b.len < 3 || name.len < 3)
             continue;
         if (str_equal(name, b) || (name.len >= 4 && str_find(b, name, 0) != STR_NONE) ||
-            (b.len >= 4 && str_find(name, b, 0) != STR_NONE && name.len < 3 * b.len))
+            (b.len >= 4 && str_find(name, b, 0) != STR_NONE && name.len < 2 * b.len))
             return true;
     }
     return false;
@@ -101,6 +101,17 @@ static size_t count_words(struct str text)
     return n;
 }
 
+/* Whether a text is set in capitals alone; then one with small letters says the same better. */
+static bool is_shouted(struct str text)
+{
+    bool capital = false, small = false;
+    for (size_t i = 0; i < text.len; i++) {
+        capital |= text.data[i] >= 'A' && text.data[i] <= 'Z';
+        small |= (text.data[i] >= 'a' && text.data[i] <= 'z') || (unsigned char)text.data[i] >= 0x80;
+    }
+    return capital && !small;
+}
+
 /* The title before a bar that nothing but a section, a slogan or a site follows: "|" and what also stands before the
  * site's name that was cut off. */
 static struct str without_sections(struct str title, struct str whole)
@@ -120,8 +131,7 @@ static struct str without_sections(struct str title, struct str whole)
     return title;
 }
 
-/* What is left of `longer` when `shorter` begins or ends it at a bar: the site's name, or a section's. */
-static bool is_part(struct str longer, struct str shorter)
+bool meta_is_part(struct str longer, struct str shorter)
 {
     if (!shorter.len || longer.len <= shorter.len)
         return false;
@@ -180,10 +190,10 @@ char *meta_choose_title(const struct meta *meta, char **site)
         for (size_t k = 0; k < 4; k++) {
             double like = k == i ? 0 : meta_likeness(candidates[i], candidates[k]);
             most = like > most ? like : most;
-            worth += like + (k != i && is_part(candidates[k], candidates[i]) ? 0.5 : 0);
+            worth += like + (k != i && meta_is_part(candidates[k], candidates[i]) ? 0.5 : 0);
         }
         if (i == 0) /* an article's heading is its title, other pages' may be a slogan */
-            worth += article && count_words(heading) >= 4 && most > 0.1 ? 1.2 : 0.4;
+            worth += count_words(heading) < 4 ? 0.4 : is_shouted(heading) ? 0 : article && most > 0.1 ? 1.2 : 0.4;
         else if (i == 1)
             worth += 0.1;
         if (worth > best_worth) {
