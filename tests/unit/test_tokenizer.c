@@ -190,6 +190,35 @@ static void tokenizer__knows_its_tokens(void **state)
     assert_int_equal(tokenizer_chat_template(w->tokenizer).len, 0);
 }
 
+/* Texts of tokens stand in several places: short and long ones in the table of pieces, the rest apart. */
+static void tokenizer__knows_texts_wherever_they_are(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":7,\"content\":\"a token that was added\",\"single_word\":false,"
+        "\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true}],\"model\":{\"type\":\"BPE\","
+        "\"vocab\":{\"a\":0,\"b\":1,\"aa\":2,\"aaaa\":3,\"aaaaaaaa\":4,\"aaaaaaaaaaaaaaaa\":5,"
+        "\"made by no merge\":6},\"merges\":[\"a a\",\"aa aa\",\"aaaa aaaa\",\"aaaaaaaa aaaaaaaa\"]}}";
+    static const char *const texts[] = {
+        "a", "b", "aa", "aaaa", "aaaaaaaa", "aaaaaaaaaaaaaaaa", "made by no merge", "a token that was added", "",
+    };
+    struct tokenizer_source source = {.name = STR("tokenizer.json"), .main = STR(json)};
+    struct tokenizer *tokenizer;
+    struct buf image;
+    struct error error = {0};
+    buf_init(&image, BUF_UNBOUNDED);
+    if (tokenizer_compile(&source, &image, &error) != STATUS_OK)
+        fail_msg("%s", error.message);
+    char *aligned = aligned_alloc(64, (image.len + 63) & ~(size_t)63);
+    memcpy(aligned, image.data, image.len);
+    assert_int_equal(tokenizer_open(str_make(aligned, image.len), &tokenizer, &error), STATUS_OK);
+    for (uint32_t id = 0; id < sizeof texts / sizeof texts[0]; id++)
+        assert_true(str_equal(tokenizer_text(tokenizer, id), str_of(texts[id])));
+    tokenizer_destroy(tokenizer);
+    free(aligned);
+    buf_finish(&image);
+}
+
 static void tokenizer__refuses_a_damaged_image(void **state)
 {
     const struct world *w = *state;
@@ -237,6 +266,7 @@ int main(void)
         cmocka_unit_test(tokenizer__gives_text_back),
         cmocka_unit_test(tokenizer__fits_whole_tokens_and_characters),
         cmocka_unit_test(tokenizer__knows_its_tokens),
+        cmocka_unit_test(tokenizer__knows_texts_wherever_they_are),
         cmocka_unit_test(tokenizer__refuses_a_damaged_image),
         cmocka_unit_test(tokenizer__serves_many_threads),
     };

@@ -20,6 +20,13 @@ enum status bpe_compile(const struct model_spec *model, struct image_writer *ima
 struct bpe *bpe_open(const struct image *image);
 void bpe_destroy(struct bpe *bpe);
 
+/* Once the model's sections are written: gives each id below `count` whose text they hold, and hold as texts[id], the
+ * place of it in `places`, and leaves the others. Places are below 2^22. */
+void bpe_find_places(const struct image_writer *image, const struct str *texts, uint32_t count, uint32_t *places);
+
+/* The text at such a place. Borrowed from the image. */
+struct str bpe_text(const struct bpe *bpe, uint32_t place);
+
 /* Encodes `n` pieces of `text` one by one and returns the number of their tokens; appends the ids where `out` is not
  * NULL. */
 int64_t bpe_encode(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,

@@ -130,27 +130,45 @@ static void collect(struct token_texts *texts, struct tokenizer_spec *spec)
     steps_destroy(steps);
 }
 
+/* Those that the model's sections do not hold. */
+static enum status write_apart(const struct token_texts *texts, uint32_t *places, struct image_writer *image,
+                               struct error *error)
+{
+    struct buf apart;
+    buf_init(&apart, TOKENIZER_APART - 1);
+    for (uint32_t id = 0; id < texts->count; id++) {
+        if (places[id] != TOKENIZER_APART)
+            continue;
+        uint32_t length = (uint32_t)texts->texts[id].len;
+        places[id] |= (uint32_t)apart.len;
+        if (buf_append(&apart, &length, sizeof length) != STATUS_OK ||
+            buf_append_str(&apart, texts->texts[id]) != STATUS_OK) {
+            buf_finish(&apart);
+            return error_set(error, STATUS_TOO_BIG, "the tokens' texts are too long");
+        }
+    }
+    image_add(image, IMAGE_TOKEN_TEXT, apart.data, apart.len);
+    buf_finish(&apart);
+    return STATUS_OK;
+}
+
+/* Once the model is written. */
 static enum status write_texts(struct tokenizer_spec *spec, struct image_writer *image, uint32_t *count,
                                struct error *error)
 {
     struct token_texts texts = {0};
-    struct buf joined;
-    enum status status = STATUS_OK;
     collect(&texts, spec);
-    uint32_t *ends = mem_calloc(texts.count, sizeof *ends);
-    buf_init(&joined, TOKENIZER_NO_TOKEN - 1);
-    for (uint32_t id = 0; id < texts.count && status == STATUS_OK; id++) {
-        if (buf_append_str(&joined, texts.texts[id]) != STATUS_OK)
-            status = error_set(error, STATUS_TOO_BIG, "the tokens' texts are too long");
-        ends[id] = (uint32_t)joined.len | (texts.taken[id] ? 0 : TOKENIZER_NO_TOKEN);
-    }
+    uint32_t *places = mem_calloc(texts.count, sizeof *places);
+    for (uint32_t id = 0; id < texts.count; id++)
+        places[id] = texts.taken[id] ? TOKENIZER_APART : TOKENIZER_NO_TOKEN;
+    if (spec->model.kind == MODEL_BPE)
+        bpe_find_places(image, texts.texts, texts.count, places);
+    enum status status = write_apart(&texts, places, image, error);
     if (status == STATUS_OK) {
-        image_add(image, IMAGE_TOKEN_TEXT, joined.data, joined.len);
-        image_add(image, IMAGE_TOKEN_ENDS, ends, texts.count * sizeof *ends);
+        image_add(image, IMAGE_TOKEN_PLACES, places, texts.count * sizeof *places);
         *count = texts.count;
     }
-    buf_finish(&joined);
-    free(ends);
+    free(places);
     free(texts.texts);
     free(texts.taken);
     return status;
@@ -177,19 +195,20 @@ static void write_about(const struct tokenizer_spec *spec, uint32_t vocabulary, 
 static enum status write_image(struct tokenizer_spec *spec, struct image_writer *image, struct error *error)
 {
     uint32_t vocabulary = 0;
-    enum status status = write_texts(spec, image, &vocabulary, error);
+    enum status status = steps_compile(spec, image, error); /* patterns fail soonest */
+    if (status == STATUS_OK)
+        status = added_tokens_compile(spec, image, error);
+    if (status == STATUS_OK)
+        status = spec->model.kind == MODEL_BPE ? bpe_compile(&spec->model, image, error)
+                                               : unigram_compile(&spec->model, image, error);
+    if (status == STATUS_OK)
+        status = write_texts(spec, image, &vocabulary, error);
     if (status != STATUS_OK)
         return status;
     write_about(spec, vocabulary, image);
     if (spec->chat_template.len)
         image_add(image, IMAGE_CHAT_TEMPLATE, spec->chat_template.data, spec->chat_template.len);
-    status = steps_compile(spec, image, error); /* patterns fail soonest */
-    if (status == STATUS_OK)
-        status = added_tokens_compile(spec, image, error);
-    if (status != STATUS_OK)
-        return status;
-    return spec->model.kind == MODEL_BPE ? bpe_compile(&spec->model, image, error)
-                                         : unigram_compile(&spec->model, image, error);
+    return STATUS_OK;
 }
 
 enum status tokenizer_compile(const struct tokenizer_source *source, struct buf *image, struct error *error)

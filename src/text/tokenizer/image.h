@@ -19,13 +19,13 @@
 #include "core/str.h"
 
 /* To be raised with every change of what any section holds or of how text is read: older images are compiled anew. */
-#define IMAGE_VERSION 4
+#define IMAGE_VERSION 5
 
 enum image_section {
     IMAGE_ABOUT,         /* struct tokenizer_about: the model, the vocabulary's size, ids around a text */
     IMAGE_CHAT_TEMPLATE, /* text */
-    IMAGE_TOKEN_TEXT,    /* the texts of all tokens behind one another */
-    IMAGE_TOKEN_ENDS,    /* uint32_t per id: where its text ends */
+    IMAGE_TOKEN_TEXT,    /* texts of tokens that are nowhere else in the image */
+    IMAGE_TOKEN_PLACES,  /* uint32_t per id: where its text is (tokenizer_internal.h) */
     IMAGE_WHOLE,         /* bpe: pieces that are one token as a whole */
     IMAGE_PAIRS,         /* bpe: which two tokens merge, and into what */
     IMAGE_BYTES,         /* bpe: struct bpe_head, the first tokens of bytes among it */
@@ -51,6 +51,9 @@ void image_begin(struct image_writer *writer, struct buf *out, const char source
 
 /* Appends a section, aligned to 64 bytes. Each may be written once; one that is not written reads as empty. */
 void image_add(struct image_writer *writer, enum image_section section, const void *bytes, size_t len);
+
+/* What was added as this section. Borrowed until the next one is added. */
+struct str image_added(const struct image_writer *writer, enum image_section section);
 
 /* Writes the header: no section after this. */
 void image_end(struct image_writer *writer);

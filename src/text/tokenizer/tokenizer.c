@@ -30,8 +30,8 @@ enum status tokenizer_open(struct str image, struct tokenizer **out, struct erro
         return status;
     }
     tokenizer->about = (const void *)image_section(&tokenizer->image, IMAGE_ABOUT).data;
-    tokenizer->texts = image_section(&tokenizer->image, IMAGE_TOKEN_TEXT);
-    tokenizer->ends = (const void *)image_section(&tokenizer->image, IMAGE_TOKEN_ENDS).data;
+    tokenizer->texts = image_section(&tokenizer->image, IMAGE_TOKEN_TEXT).data;
+    tokenizer->places = (const void *)image_section(&tokenizer->image, IMAGE_TOKEN_PLACES).data;
     tokenizer->added = added_tokens_open(&tokenizer->image);
     if (tokenizer->about->model == MODEL_BPE)
         tokenizer->bpe = bpe_open(&tokenizer->image);
@@ -74,10 +74,16 @@ struct str tokenizer_chat_template(const struct tokenizer *tokenizer)
 
 bool tokenizer_text_at(const struct tokenizer *tokenizer, uint32_t id, struct str *text)
 {
-    if (id >= tokenizer->about->vocabulary || (tokenizer->ends[id] & TOKENIZER_NO_TOKEN) != 0)
+    uint32_t place = id < tokenizer->about->vocabulary ? tokenizer->places[id] : TOKENIZER_NO_TOKEN, length;
+    if ((place & TOKENIZER_NO_TOKEN) != 0)
         return false;
-    size_t from = id == 0 ? 0 : tokenizer->ends[id - 1] & ~TOKENIZER_NO_TOKEN;
-    *text = str_slice(tokenizer->texts, from, tokenizer->ends[id]);
+    if ((place & TOKENIZER_APART) == 0) {
+        *text = bpe_text(tokenizer->bpe, place);
+        return true;
+    }
+    const char *at = tokenizer->texts + (place & ~TOKENIZER_APART);
+    memcpy(&length, at, sizeof length);
+    *text = str_make(at + sizeof length, length);
     return true;
 }
 

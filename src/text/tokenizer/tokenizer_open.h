@@ -16,8 +16,8 @@
 struct tokenizer {
     struct image image;
     const struct tokenizer_about *about;
-    struct str texts;
-    const uint32_t *ends;
+    const char *texts;
+    const uint32_t *places;
     struct added_tokens *added;
     struct steps *steps;
     struct bpe *bpe; /* the model is one of the two */
