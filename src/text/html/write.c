@@ -96,54 +96,6 @@ static enum construct construct_of(uint8_t element)
     return flags & ELEMENT_SILENT ? CONSTRUCT_SILENT : flags & ELEMENT_BLOCK ? CONSTRUCT_BLOCK : CONSTRUCT_NOTHING;
 }
 
-static bool has_text(const struct writer *w, uint32_t node)
-{
-    for (uint32_t i = node; i < w->nodes[node].end; i++)
-        if (w->nodes[i].element == HTML_TEXT && str_trim(w->nodes[i].text).len)
-            return true;
-    return false;
-}
-
-/* ---- small blocks ---- */
-
-static void enter_heading(struct writer *w, uint32_t node)
-{
-    writer_want(w, DUE_BLANK);
-    w->n_strong++;
-    if (w->single != LINE_FREE)
-        return;
-    w->single = LINE_HEADING;
-    w->heading = (uint8_t)(w->nodes[node].element - HTML_H1 + 1);
-    w->heading_node = node;
-}
-
-/* A number sign at the end would be taken for a closing mark. */
-static void leave_heading(struct writer *w, uint32_t node)
-{
-    w->n_strong--;
-    if (w->single == LINE_HEADING && w->heading_node == node) {
-        if (w->n_marks)
-            writer_suspend_marks(w);
-        size_t at = w->out->len;
-        bool written = !w->heading && w->line_open && !w->full && at > w->line_at;
-        while (written && at > w->line_at && w->out->data[at - 1] == '#')
-            at--;
-        if (written && !w->options.plain_text && at < w->out->len && (at == w->line_at || w->out->data[at - 1] == ' '))
-            writer_insert(w, w->out->len - 1, STR("\\"));
-        w->single = LINE_FREE;
-        w->heading = 0;
-        w->space = SPACE_NONE;
-    }
-    writer_want(w, DUE_BLANK);
-}
-
-static void enter_quote(struct writer *w, uint32_t node)
-{
-    writer_want(w, DUE_BLANK);
-    if (w->single == LINE_FREE && !w->options.plain_text)
-        writer_push_level(w, node, STR("> "), STR("> "));
-}
-
 /* The meaning of a term stands below it, behind a colon. */
 static void enter_detail(struct writer *w, uint32_t node)
 {
@@ -163,85 +115,6 @@ static void enter_detail(struct writer *w, uint32_t node)
         w->colon = true;
     else if (w->single == LINE_FREE && !text)
         w->due = DUE_BLANK;
-}
-
-static void enter_rule(struct writer *w)
-{
-    writer_want(w, DUE_BLANK);
-    if (w->single == LINE_FREE && !w->options.plain_text && w->out->len > w->start && w->n_marked == w->n_levels)
-        w->rule = true;
-}
-
-static void write_break(struct writer *w)
-{
-    if (w->due >= DUE_BREAK) {
-        writer_want(w, w->single == LINE_FREE ? DUE_BLANK : DUE_BREAK);
-        return;
-    }
-    writer_want(w, DUE_BREAK);
-    w->space = SPACE_NONE;
-}
-
-/* The base with its reading in parentheses. */
-static bool enter_reading(struct writer *w, uint32_t node)
-{
-    if (!has_text(w, node))
-        return false;
-    w->space = SPACE_NONE;
-    writer_text(w, STR("("));
-    return true;
-}
-
-static void leave_reading(struct writer *w)
-{
-    w->space = SPACE_NONE;
-    writer_text(w, STR(")"));
-}
-
-bool writer_is_sign(const struct writer *w, uint32_t node)
-{
-    static const char *const signs[] = {"¶", "#", "§", "🔗", "↩", "↩︎", "↑", "⬆", "^", "∞", "⇧", "⤴"};
-    struct str href = writer_attribute(w, node, HTML_ATTRIBUTE_HREF);
-    uint32_t end = w->nodes[node].end, text = node + 1;
-    if (!href.len || href.data[0] != '#' || text >= end || w->nodes[text].element != HTML_TEXT || text + 1 != end)
-        return false;
-    struct str shown = str_trim(w->nodes[text].text);
-    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        if (str_equal(shown, str_of(signs[i])))
-            return true;
-    return false;
-}
-
-/* ---- footnotes ---- */
-
-static const struct note *note_at(struct writer *w, uint32_t node)
-{
-    while (w->next_note < w->n_notes && w->notes[w->next_note].node < node)
-        w->next_note++;
-    return w->next_note < w->n_notes && w->notes[w->next_note].node == node ? &w->notes[w->next_note] : NULL;
-}
-
-static void write_reference(struct writer *w, const struct note *note)
-{
-    writer_begin(w, CHAR_PUNCTUATION);
-    writer_put_str(w, w->options.plain_text ? STR("[") : STR("[^"));
-    writer_put_str(w, str_of(note->label));
-    writer_put_char(w, ']');
-    w->plain_from = w->out->len;
-}
-
-static void enter_note(struct writer *w, const struct note *note)
-{
-    char mark[24] = "[";
-    bool plain = w->options.plain_text;
-    strcat(mark, plain ? "" : "^");
-    strcat(mark, note->label);
-    strcat(mark, plain ? "] " : "]: ");
-    writer_want(w, DUE_BLANK);
-    if (w->single == LINE_FREE)
-        writer_push_level(w, note->node, str_of(mark), plain ? STR("") : STR("    "));
-    else
-        writer_text(w, str_of(mark));
 }
 
 /* ---- the walk ---- */
@@ -272,7 +145,7 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
         writer_want(w, DUE_BLANK);
         return true;
     case CONSTRUCT_HEADING:
-        enter_heading(w, node);
+        writer_enter_heading(w, node);
         return true;
     case CONSTRUCT_LIST:
         writer_enter_list(w, node);
@@ -281,13 +154,13 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
         writer_enter_item(w, node);
         return true;
     case CONSTRUCT_QUOTE:
-        enter_quote(w, node);
+        writer_enter_quote(w, node);
         return true;
     case CONSTRUCT_CODE_BLOCK:
         writer_code_block(w, node);
         return false;
     case CONSTRUCT_RULE:
-        enter_rule(w);
+        writer_enter_rule(w);
         return false;
     case CONSTRUCT_TABLE:
         writer_enter_table(w, node);
@@ -325,7 +198,7 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
     case CONSTRUCT_CODE:
         return true;
     case CONSTRUCT_BREAK:
-        write_break(w);
+        writer_break(w);
         return false;
     case CONSTRUCT_IMAGE:
         if (!writer_math_image(w, node))
@@ -335,7 +208,7 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
         writer_raised(w, node);
         return true;
     case CONSTRUCT_READING:
-        return enter_reading(w, node);
+        return writer_enter_reading(w, node);
     case CONSTRUCT_MATH:
         writer_math(w, node);
         return false;
@@ -353,7 +226,7 @@ static void leave(struct writer *w, const struct open_element *open)
         writer_want(w, DUE_BLANK);
         break;
     case CONSTRUCT_HEADING:
-        leave_heading(w, node);
+        writer_leave_heading(w, node);
         break;
     case CONSTRUCT_LIST:
         writer_leave_list(w, node);
@@ -390,7 +263,7 @@ static void leave(struct writer *w, const struct open_element *open)
         writer_raised_end(w, node);
         break;
     case CONSTRUCT_READING:
-        leave_reading(w);
+        writer_leave_reading(w);
         break;
     case CONSTRUCT_BY_FLAGS:
     case CONSTRUCT_NOTHING:
@@ -421,7 +294,7 @@ static void walk(struct writer *w)
         while (depth && stack[depth - 1].end <= i)
             leave(w, &stack[--depth]);
         const struct html_node *node = &w->nodes[i];
-        if (node->element == HTML_TEXT && !writer_is_marked(w, i) && !(w->n_notes && note_at(w, i))) {
+        if (node->element == HTML_TEXT && !writer_is_marked(w, i) && !(w->n_notes && writer_note_at(w, i))) {
             writer_text(w, node->text);
             i++;
             continue;
@@ -430,14 +303,14 @@ static void walk(struct writer *w)
         bool skipped = writer_is_marked(w, i) || construct == CONSTRUCT_SILENT || writer_is_math_copy(w, i);
         if (construct == CONSTRUCT_SCRIPT)
             skipped = writer_math_script(w, i) || true;
-        const struct note *note = w->n_notes && !skipped ? note_at(w, i) : NULL;
+        const struct note *note = w->n_notes && !skipped ? writer_note_at(w, i) : NULL;
         if (note && note->kind == NOTE_DEFINITION) {
-            enter_note(w, note);
+            writer_enter_note(w, note);
             push(stack, &depth, i, node->end, CONSTRUCT_NOTE);
             construct = CONSTRUCT_BLOCK;
         } else if (note) {
             if (note->kind == NOTE_REFERENCE)
-                write_reference(w, note);
+                writer_reference(w, note);
             skipped = true;
         }
         if (!skipped && writes_code(w, i, construct)) {

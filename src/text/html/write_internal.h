@@ -1,9 +1,10 @@
 /* src/text/html/write_internal.h
  *
  * What the files of the writer share. write.c walks the tree and enters and leaves elements; write_line.c begins lines
- * and writes what is due before text; write_text.c copies characters and escapes; write_inline.c has emphasis, links
- * and what else stands in a line; write_list.c, write_table.c and write_code.c the blocks of those names; write_math.c
- * and write_mathml.c formulas; write_notes.c footnotes. Not for other modules.
+ * and writes what is due before text; write_text.c copies characters and escapes; write_marks.c has the marks of
+ * emphasis and links, write_inline.c what else stands in a line; write_block.c small blocks, write_list.c,
+ * write_table.c and write_code.c those of their names; write_math.c and write_mathml.c formulas; write_notes.c
+ * footnotes. Not for other modules.
  *
  * Nothing is written before there is text for it: blocks ask for a line end or an empty line (writer_want), elements
  * push marks and levels, and writer_begin writes all of it when a character comes. So nothing empty is ever marked.
@@ -234,7 +235,7 @@ enum sequence {
     SEQUENCE_NOTHING
 } sequence_at(struct str s, size_t *length);
 
-/* ---- write_inline.c ---- */
+/* ---- write_marks.c ---- */
 
 /* Opens the mark of an element of that kind; nothing inside another of the same kind. */
 void writer_open_mark(struct writer *w, uint32_t node, enum inline_kind kind);
@@ -252,6 +253,8 @@ void writer_open_marks(struct writer *w, enum char_class next);
 /* Closes all marks at the end of a block; those that are still open come again in the next. */
 void writer_suspend_marks(struct writer *w);
 
+/* ---- write_inline.c ---- */
+
 void writer_link(struct writer *w, uint32_t node);
 void writer_code_span(struct writer *w, uint32_t node);
 void writer_image(struct writer *w, uint32_t node);
@@ -262,6 +265,22 @@ bool writer_is_code_span(const struct writer *w, uint32_t node);
 /* An index or exponent: x^2, 10^-6, log_2; everything else raised stays as it is. Before and behind its text. */
 void writer_raised(struct writer *w, uint32_t node);
 void writer_raised_end(struct writer *w, uint32_t node);
+
+/* ---- write_block.c ---- */
+
+void writer_enter_heading(struct writer *w, uint32_t node);
+void writer_leave_heading(struct writer *w, uint32_t node);
+void writer_enter_quote(struct writer *w, uint32_t node);
+void writer_enter_rule(struct writer *w);
+void writer_break(struct writer *w);
+
+/* A reading of ruby, in parentheses. False when it has no text: then it is not entered. */
+bool writer_enter_reading(struct writer *w, uint32_t node);
+void writer_leave_reading(struct writer *w);
+
+/* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
+ * jump back from a note. */
+bool writer_is_sign(const struct writer *w, uint32_t node);
 
 /* ---- write_list.c ---- */
 
@@ -322,6 +341,14 @@ void writer_mathml(const struct writer *w, uint32_t node, struct buf *out);
 /* Finds the footnotes of the page. */
 void writer_find_notes(struct writer *w);
 
+/* What a node is in the footnotes, NULL when it is nothing there; for nodes in document order, once each or not at
+ * all. */
+const struct note *writer_note_at(struct writer *w, uint32_t node);
+
+/* Writes a reference to a footnote; begins a footnote, whose level is to be popped. */
+void writer_reference(struct writer *w, const struct note *note);
+void writer_enter_note(struct writer *w, const struct note *note);
+
 /* ---- helpers ---- */
 
 static inline struct str writer_attribute(const struct writer *w, uint32_t node, enum html_attribute attribute)
@@ -338,9 +365,5 @@ static inline bool writer_is_marked(const struct writer *w, uint32_t node)
 /* Whether a word of a class attribute is `token`, or begins with it. */
 bool class_has(struct str classes, const char *token);
 bool class_has_prefix(struct str classes, const char *prefix);
-
-/* Links to a place in the page that show only a sign, which readers do not read: to copy the address of a heading, to
- * jump back from a note. */
-bool writer_is_sign(const struct writer *w, uint32_t node);
 
 #endif

@@ -321,3 +321,35 @@ void writer_find_notes(struct writer *w)
     free(f.links);
     free(f.places);
 }
+
+/* ---- writing ---- */
+
+const struct note *writer_note_at(struct writer *w, uint32_t node)
+{
+    while (w->next_note < w->n_notes && w->notes[w->next_note].node < node)
+        w->next_note++;
+    return w->next_note < w->n_notes && w->notes[w->next_note].node == node ? &w->notes[w->next_note] : NULL;
+}
+
+void writer_reference(struct writer *w, const struct note *note)
+{
+    writer_begin(w, CHAR_PUNCTUATION);
+    writer_put_str(w, w->options.plain_text ? STR("[") : STR("[^"));
+    writer_put_str(w, str_of(note->label));
+    writer_put_char(w, ']');
+    w->plain_from = w->out->len;
+}
+
+void writer_enter_note(struct writer *w, const struct note *note)
+{
+    char mark[24] = "[";
+    bool plain = w->options.plain_text;
+    strcat(mark, plain ? "" : "^");
+    strcat(mark, note->label);
+    strcat(mark, plain ? "] " : "]: ");
+    writer_want(w, DUE_BLANK);
+    if (w->single == LINE_FREE)
+        writer_push_level(w, note->node, str_of(mark), plain ? STR("") : STR("    "));
+    else
+        writer_text(w, str_of(mark));
+}
