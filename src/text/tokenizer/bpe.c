@@ -9,6 +9,14 @@ struct lookup {
     const struct bpe_slot *slot;
 };
 
+/* The pieces of a batch that are not one short token. */
+struct others {
+    struct bpe_job jobs[BATCH];
+    uint16_t at[BATCH], missing[BATCH]; /* which pieces they are; which jobs are not found */
+    size_t count, n_missing;
+    struct bpe_found found;
+};
+
 struct bpe *bpe_open(const struct image *image)
 {
     struct bpe *bpe = mem_zalloc(sizeof *bpe);
@@ -18,12 +26,18 @@ struct bpe *bpe_open(const struct image *image)
         .seeds = (const void *)image_section(image, IMAGE_WHOLE_SEEDS).data,
         .long_text = image_section(image, IMAGE_WHOLE_TEXT).data,
         .splits = (const void *)image_section(image, IMAGE_SPLITS).data,
-        .pairs = (const void *)image_section(image, IMAGE_PAIRS).data,
         .doubles = (const void *)image_section(image, IMAGE_DOUBLES).data,
         .blocks = (const void *)image_section(image, IMAGE_CHARACTERS).data,
         .cache = bpe_cache_create(),
     };
-    bpe->n_splits = image_section(image, IMAGE_SPLITS).len / sizeof *bpe->splits;
+    bpe->pairs = (struct bpe_pairs){
+        .seed = bpe->head->pairs.seed,
+        .n_places = bpe->head->pairs.n_places,
+        .n_buckets = bpe->head->pairs.n_buckets,
+        .seeds = (const void *)image_section(image, IMAGE_PAIR_SEEDS).data,
+        .splits = (const void *)image_section(image, IMAGE_PAIRS).data,
+        .merged = bpe->head->ranked ? NULL : (const void *)image_section(image, IMAGE_MERGED).data,
+    };
     bpe->characters = (const void *)(bpe->blocks + BPE_BLOCKS);
     return bpe;
 }
@@ -56,105 +70,108 @@ static inline void append_few(struct token_ids *out, const uint32_t *ids, size_t
     out->count += count;
 }
 
-static void append(struct token_ids *out, const uint32_t *ids, size_t count)
-{
-    if (count == 0)
-        return;
-    reserve(out, count);
-    memcpy(out->ids + out->count, ids, count * sizeof *ids);
-    out->count += count;
-}
-
-/* A piece that is not one token, or a long one. */
-static size_t encode_piece(const struct bpe *bpe, const struct lookup *found, struct str piece, struct token_ids *out)
-{
-    bool short_enough = piece.len <= BPE_CACHE_LENGTH;
-    uint32_t *known = NULL;
-    size_t count = 0;
-    if (out != NULL) {
-        reserve(out, BPE_CACHE_TOKENS);
-        known = out->ids + out->count;
-    }
-    if (piece.len > BPE_INLINE && bpe_slot_is(bpe, found->slot, found->key, piece.data, piece.len)) {
-        count = 1;
-        if (known != NULL)
-            known[0] = found->slot->meta & BPE_NONE;
-    } else if (short_enough) {
-        count = bpe_cache_get(bpe->cache, &found->key, piece.data, piece.len, known);
-    }
-    if (count > 0) {
-        if (out != NULL)
-            out->count += count;
-        return count;
-    }
-    struct bpe_found parts;
-    bpe_cover(bpe, piece.data, piece.len, &parts);
-    count = parts.count;
-    if (short_enough && count > 0 && count <= BPE_CACHE_TOKENS)
-        bpe_cache_put(bpe->cache, &found->key, piece.data, piece.len, parts.ids, count);
-    if (out != NULL)
-        append(out, parts.ids, count);
-    free(parts.heap);
-    return count;
-}
-
 /* Where each piece would be in the table, so that the table's lines are on their way before they are needed. */
 static void look_up(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,
                     struct lookup *found)
 {
     size_t end = pieces[n - 1].to, longest = bpe->head->max_length;
-    uint64_t seed = bpe->head->seed;
-    uint32_t bucket_bits = bpe->head->bucket_bits, n_slots = bpe->head->n_slots;
+    const struct bpe_perfect whole = bpe->head->whole;
     const struct bpe_slot *slots = bpe->slots;
     const uint16_t *seeds = bpe->seeds;
     for (size_t i = 0; i < n; i++) {
         size_t length = pieces[i].to - pieces[i].from;
         if (length > longest && length > BPE_CACHE_LENGTH)
             length = 1; /* is no token: which slot is looked at does not matter */
-        struct bpe_key key = bpe_key_of(seed, text + pieces[i].from, length, end - pieces[i].from);
-        const struct bpe_slot *slot = slots + bpe_slot_of(key.hash, seeds[bpe_bucket(key.hash, bucket_bits)], n_slots);
+        struct bpe_key key = bpe_key_of(whole.seed, text + pieces[i].from, length, end - pieces[i].from);
+        uint32_t seed = seeds[bpe_bucket(key.hash, whole.n_buckets)];
+        const struct bpe_slot *slot = slots + bpe_place_of(key.hash, seed, whole.n_places);
         __builtin_prefetch(slot);
         found[i] = (struct lookup){key, slot};
     }
 }
 
+static void merge_missing(const struct bpe *bpe, const struct lookup *found, struct others *others)
+{
+    struct bpe_job jobs[BATCH];
+    for (size_t i = 0; i < others->n_missing; i++)
+        jobs[i] = others->jobs[others->missing[i]];
+    bpe_merge_jobs(bpe, jobs, others->n_missing, &others->found);
+    for (size_t i = 0; i < others->n_missing; i++) {
+        const struct bpe_job *job = &jobs[i];
+        size_t at = others->missing[i];
+        others->jobs[at] = *job;
+        if (job->length <= BPE_CACHE_LENGTH && job->count > 0 && job->count <= BPE_CACHE_TOKENS)
+            bpe_cache_put(bpe->cache, &found[others->at[at]].key, job->text, job->length, others->found.ids + job->from,
+                          job->count);
+    }
+}
+
+static void find_other(const struct bpe *bpe, const struct lookup *found, struct bpe_job *job, struct bpe_found *ids)
+{
+    job->count = 0;
+    job->from = ids->count;
+    if (job->length > BPE_INLINE && bpe_slot_is(bpe, found->slot, found->key, job->text, job->length)) {
+        ids->ids[ids->count] = found->slot->meta & BPE_NONE;
+        job->count = 1;
+    } else if (job->length <= BPE_CACHE_LENGTH) {
+        job->count = bpe_cache_get(bpe->cache, &found->key, job->text, job->length, ids->ids + ids->count);
+    }
+    ids->count += job->count;
+}
+
+/* The pieces that are not one short token: out of the table, or the cache, or merged. */
+static void find_others(const struct bpe *bpe, const char *text, const struct split_piece *pieces,
+                        const struct lookup *found, struct others *others)
+{
+    for (size_t i = 0; i < others->count; i++)
+        bpe_cache_prefetch(bpe->cache, found[others->at[i]].key.hash);
+    others->n_missing = 0;
+    bpe_found_init(&others->found);
+    for (size_t i = 0; i < others->count; i++) {
+        const struct split_piece *piece = &pieces[others->at[i]];
+        others->jobs[i] = (struct bpe_job){.text = text + piece->from, .length = piece->to - piece->from};
+        find_other(bpe, &found[others->at[i]], &others->jobs[i], &others->found);
+        others->missing[others->n_missing] = (uint16_t)i;
+        others->n_missing += others->jobs[i].count == 0;
+    }
+    if (others->n_missing > 0)
+        merge_missing(bpe, found, others);
+    bpe_found_reserve(&others->found, STRIDE);
+}
+
 /* At most BATCH pieces. Those that are short and one token, which most are, go without a jump; the others are listed,
- * and come in their turn. */
+ * and put between them. */
 static int64_t encode_batch(const struct bpe *bpe, const char *text, const struct split_piece *pieces, size_t n,
                             struct token_ids *out)
 {
     struct lookup found[BATCH];
     uint32_t ids[BATCH + STRIDE];
-    uint16_t others[BATCH];
-    size_t n_others = 0, from = 0;
+    struct others others;
     look_up(bpe, text, pieces, n, found);
-    if (out != NULL)
-        reserve(out, n + STRIDE);
+    size_t n_others = 0, from = 0;
     for (size_t i = 0; i < n; i++) {
         const struct bpe_slot *slot = found[i].slot;
         uint32_t length = pieces[i].to - pieces[i].from;
         uint64_t differs = (slot->lo ^ found[i].key.lo) | (slot->hi ^ found[i].key.hi) |
                            ((slot->meta & BPE_META_LENGTH_MASK) ^ (length << BPE_ID_BITS));
         ids[i] = slot->meta & BPE_NONE;
-        others[n_others] = (uint16_t)i;
+        others.at[n_others] = (uint16_t)i;
         n_others += (differs != 0) | (length > BPE_INLINE);
     }
-    for (size_t i = 0; i < n_others; i++)
-        bpe_cache_prefetch(bpe->cache, found[others[i]].key.hash);
-    int64_t total = (int64_t)(n - n_others);
-    for (size_t i = 0; i < n_others; i++) {
-        const struct split_piece *piece = &pieces[others[i]];
-        if (out != NULL)
-            append_few(out, ids + from, others[i] - from);
-        total +=
-            (int64_t)encode_piece(bpe, &found[others[i]], str_make(text + piece->from, piece->to - piece->from), out);
-        from = others[i] + 1u;
-        if (out != NULL)
-            reserve(out, n - from + STRIDE);
-    }
-    if (out != NULL)
+    others.count = n_others;
+    find_others(bpe, text, pieces, found, &others);
+    size_t total = n - n_others + others.found.count;
+    if (out != NULL) {
+        reserve(out, total + STRIDE);
+        for (size_t i = 0; i < n_others; i++) {
+            append_few(out, ids + from, others.at[i] - from);
+            append_few(out, others.found.ids + others.jobs[i].from, others.jobs[i].count);
+            from = others.at[i] + 1u;
+        }
         append_few(out, ids + from, n - from);
-    return total;
+    }
+    bpe_found_finish(&others.found);
+    return (int64_t)total;
 }
 
 /* Where U+2581, which stands for a space, begins at or after `from` and no token goes across; else `to`. */

@@ -8,11 +8,6 @@
 
 #define NO_RANK UINT32_MAX
 
-/* Places in use behind one another in a table with open addressing: with a vocabulary that is not made to have many,
- * some hundred at most. A search goes through all of them. */
-#define RUN_MOST   8192
-#define STEPS_MOST (UINT32_C(1) << 26) /* past places in use, while a table is filled */
-
 static void table_init(struct bpe_table *table, size_t count)
 {
     size_t size = 16;
@@ -59,7 +54,7 @@ static enum status add_tokens(struct bpe_compiler *c)
 /* The slot of a pair, or the free one where it belongs. */
 static uint32_t *pair_slot(const struct bpe_compiler *c, uint32_t left, uint32_t right)
 {
-    size_t at = bpe_pair_hash(BPE_SPLIT_PAIR(left, right) ^ c->seed) & c->by_pair.mask;
+    size_t at = bpe_mix(BPE_SPLIT_PAIR(left, right) ^ c->seed, UINT64_C(0x589965cc75374cc3)) & c->by_pair.mask;
     for (uint32_t slot; (slot = c->by_pair.slots[at]) != 0; at = (at + 1) & c->by_pair.mask)
         if (c->model->merges[slot - 1].left == left && c->model->merges[slot - 1].right == right)
             break;
@@ -162,76 +157,75 @@ static int by_rank(const void *a, const void *b)
     return left->rank < right->rank ? -1 : left->rank > right->rank;
 }
 
-/* Ranks anew, without gaps, those merges that happen. */
-static size_t make_splits(struct bpe_compiler *c)
+/* Ranks anew those merges that happen. */
+static void make_splits(struct bpe_compiler *c)
 {
     const struct bpe_symbol **used = mem_calloc(c->n_ids, sizeof *used);
-    size_t n_used = 0;
+    uint32_t n_used = 0;
     c->splits = mem_calloc(c->n_ids, sizeof *c->splits);
     for (uint32_t id = 0; id < c->n_ids; id++)
         if (c->made[id].id != BPE_NONE && c->made[id].rank != NO_RANK)
             used[n_used++] = &c->made[id];
     qsort(used, n_used, sizeof(*used), by_rank);
-    for (size_t i = 0; i < n_used; i++)
-        c->splits[used[i]->id] = BPE_SPLIT_PAIR(used[i]->left, used[i]->right) | (uint64_t)(i + 1) << (2 * BPE_ID_BITS);
     c->head->ordered = c->head->ranked = 1;
-    for (size_t i = 1; i < n_used; i++)
+    for (uint32_t i = 1; i < n_used; i++)
         if (used[i]->id < used[i - 1]->id)
             c->head->ranked = 0;
-    for (size_t i = 0; i < n_used; i++)
-        if (BPE_SPLIT_RANK(c->splits[used[i]->left]) > i || BPE_SPLIT_RANK(c->splits[used[i]->right]) > i)
+    c->by_rank = mem_calloc(n_used, sizeof *c->by_rank);
+    c->n_ranks = n_used;
+    for (uint32_t i = 0; i < n_used; i++) {
+        uint64_t rank = c->head->ranked ? used[i]->id + 1 : i + 1;
+        c->by_rank[i] = used[i]->id;
+        c->splits[used[i]->id] = BPE_SPLIT_PAIR(used[i]->left, used[i]->right) | rank << (2 * BPE_ID_BITS);
+    }
+    for (uint32_t i = 0; i < n_used; i++) {
+        uint32_t rank = BPE_SPLIT_RANK(c->splits[used[i]->id]);
+        if (BPE_SPLIT_RANK(c->splits[used[i]->left]) >= rank || BPE_SPLIT_RANK(c->splits[used[i]->right]) >= rank)
             c->head->ordered = 0;
+    }
     free(used);
-    return n_used;
 }
 
-static enum status too_long_run(const struct bpe_compiler *c)
+static uint64_t hash_split(const void *user, size_t i, uint64_t seed)
 {
-    return error_set(c->error, STATUS_UNSUPPORTED, "the vocabulary's tokens collide as those of no model do");
+    const struct bpe_compiler *c = user;
+    return bpe_pair_hash(c->splits[c->by_rank[i]] & BPE_SPLIT_PAIR_MASK, seed);
 }
 
-static enum status write_pairs(struct bpe_compiler *c, size_t n_used, struct image_writer *image)
+static enum status write_pairs(struct bpe_compiler *c, struct image_writer *image)
 {
-    size_t run = 0, longest = 0, steps = 0;
-    c->head->n_buckets = (uint32_t)(n_used * 5 / ((size_t)3 * BPE_BUCKET) + 2);
-    size_t n_places = (size_t)c->head->n_buckets * BPE_BUCKET;
-    uint32_t *pairs = mem_calloc(n_places, sizeof *pairs);
-    memset(pairs, 0xff, n_places * sizeof *pairs);
-    for (uint32_t id = 0; id < c->n_ids; id++) {
-        if (BPE_SPLIT_RANK(c->splits[id]) == 0)
-            continue;
-        uint64_t hash = bpe_pair_hash(c->splits[id] & BPE_SPLIT_PAIR_MASK);
-        size_t at = (size_t)bpe_pair_bucket(hash, c->head->n_buckets) * BPE_BUCKET;
-        while (pairs[at] != BPE_PAIR_EMPTY && steps++ < STEPS_MOST)
-            at = at + 1 < n_places ? at + 1 : 0;
-        pairs[at] = bpe_pair_tag(hash) | id;
-    }
-    for (size_t i = 0; i < n_places; i++) {
-        run = pairs[i] != BPE_PAIR_EMPTY ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    bool good = longest <= RUN_MOST && steps <= STEPS_MOST;
-    if (good)
-        image_add(image, IMAGE_PAIRS, pairs, n_places * sizeof *pairs);
+    struct bpe_perfect_table table;
+    if (!bpe_perfect_make(&table, c->n_ranks, hash_split, c))
+        return error_set(c->error, STATUS_UNSUPPORTED, "no table without collisions was found for the merges");
+    c->head->pairs = table.shape;
+    uint64_t *pairs = mem_calloc(table.shape.n_places, sizeof *pairs);
+    for (uint32_t i = 0; i < table.shape.n_places; i++)
+        pairs[i] = table.owners[i] == UINT32_MAX ? 0 : c->splits[c->by_rank[table.owners[i]]];
+    image_add(image, IMAGE_PAIRS, pairs, table.shape.n_places * sizeof *pairs);
+    bpe_perfect_write_seeds(&table, IMAGE_PAIR_SEEDS, image);
+    image_add(image, IMAGE_SPLITS, c->splits, c->n_ids * sizeof *c->splits);
+    if (!c->head->ranked)
+        image_add(image, IMAGE_MERGED, c->by_rank, c->n_ranks * sizeof *c->by_rank);
     free(pairs);
-    return good ? STATUS_OK : too_long_run(c);
+    bpe_perfect_finish(&table);
+    return STATUS_OK;
 }
 
 static void write_symbols(struct bpe_compiler *c, struct image_writer *image)
 {
     size_t n_doubles = 1 << 16;
     uint16_t *doubles = mem_calloc(n_doubles, sizeof *doubles);
-    memset(doubles, 0xff, n_doubles * sizeof *doubles);
     for (size_t i = 0; i < 256; i++)
         c->head->single[i] = BPE_NONE;
     for (uint32_t id = 0; id < c->n_ids; id++) {
         if (c->made[id].id == BPE_NONE)
             continue;
         const unsigned char *bytes = (const unsigned char *)c->by_id[id]->text.data;
+        uint32_t rank = BPE_SPLIT_RANK(c->splits[id]);
         if (c->by_id[id]->text.len == 1)
             c->head->single[bytes[0]] = id;
         else if (c->by_id[id]->text.len == 2)
-            doubles[bytes[0] << 8 | bytes[1]] = id < BPE_DOUBLE_ELSEWHERE ? (uint16_t)id : BPE_DOUBLE_ELSEWHERE;
+            doubles[bytes[0] << 8 | bytes[1]] = rank < BPE_DOUBLE_ELSEWHERE ? (uint16_t)rank : BPE_DOUBLE_ELSEWHERE;
     }
     if (c->model->byte_level) {
         image_add(image, IMAGE_DOUBLES, doubles, n_doubles * sizeof *doubles);
@@ -314,8 +308,8 @@ enum status bpe_compile(const struct model_spec *model, struct image_writer *ima
         c.made = mem_calloc(c.n_ids, sizeof *c.made);
         for (uint32_t id = 0; id < c.n_ids; id++)
             c.made[id] = c.by_id[id] != NULL ? make_token(&c, c.by_id[id]) : (struct bpe_symbol){.id = BPE_NONE};
-        status = write_pairs(&c, make_splits(&c), image);
-        image_add(image, IMAGE_SPLITS, c.splits, c.n_ids * sizeof *c.splits);
+        make_splits(&c);
+        status = write_pairs(&c, image);
         find_cuts(&c);
         write_symbols(&c, image);
     }
@@ -328,6 +322,7 @@ enum status bpe_compile(const struct model_spec *model, struct image_writer *ima
     free(c.by_id);
     free(c.made);
     free(c.splits);
+    free(c.by_rank);
     free(c.head);
     return status;
 }

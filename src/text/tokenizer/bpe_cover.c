@@ -70,10 +70,6 @@ static void cover_without_unknown(const struct bpe *bpe, const char *at, size_t 
 
 void bpe_cover(const struct bpe *bpe, const char *at, size_t length, struct bpe_found *found)
 {
-    found->ids = found->room;
-    found->count = 0;
-    found->capacity = sizeof found->room / sizeof found->room[0];
-    found->heap = NULL;
     if (length == 0 || bpe_merge_text(bpe, at, length, found))
         return;
     if (bpe->head->unknown != BPE_NONE)

@@ -38,22 +38,20 @@ struct bpe_slot {
 #define BPE_META_LENGTH(length) ((uint32_t)((length) < 255 ? (length) : 255) << BPE_ID_BITS)
 #define BPE_META_LENGTH_MASK    (255u << BPE_ID_BITS)
 
-/* IMAGE_SPLITS, by id: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes. */
+/* IMAGE_SPLITS, by id: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes. Where ids
+ * are in the order of the merges (`ranked`) a rank is the id it gives + 1, else IMAGE_MERGED has that id, by rank - 1.
+ */
 #define BPE_SPLIT_LEFT(split)       ((uint32_t)(split)&BPE_NONE)
 #define BPE_SPLIT_RIGHT(split)      ((uint32_t)((split) >> BPE_ID_BITS) & BPE_NONE)
 #define BPE_SPLIT_RANK(split)       ((uint32_t)((split) >> (2 * BPE_ID_BITS)))
 #define BPE_SPLIT_PAIR(left, right) ((uint64_t)(left) | (uint64_t)(right) << BPE_ID_BITS)
 #define BPE_SPLIT_PAIR_MASK         ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
 
-/* IMAGE_PAIRS: buckets of a cache line each, filled from the front and, where one is full, into the next. A place is an
- * id and, above it, a tag out of the hash of what it was merged from: neither 0 nor, but for a free place, all ones. */
-#define BPE_BUCKET     16
-#define BPE_PAIR_EMPTY UINT32_MAX
-#define BPE_TAG_BITS   (32 - BPE_ID_BITS)
+/* IMAGE_PAIRS: the splits of all tokens that merges make, each in the one place where its pair can be, so that one look
+ * tells whether two tokens merge; 0 in places that are free. */
 
-/* IMAGE_DOUBLES: the token that two bytes merge into, by first << 8 | second. */
-#define BPE_DOUBLE_NONE      UINT16_MAX
-#define BPE_DOUBLE_ELSEWHERE (UINT16_MAX - 1) /* to be found in IMAGE_PAIRS: its id is too great */
+/* IMAGE_DOUBLES: the rank of the merge of two bytes, by first << 8 | second; 0 where they do not merge. */
+#define BPE_DOUBLE_ELSEWHERE UINT16_MAX /* to be found in IMAGE_PAIRS: it is too great */
 
 /* IMAGE_CHARACTERS: what the characters of three bytes become before any merge of a part of them with what stands
  * beside them: by the first 10 bits of the code point, in which block of 64 it is (uint16_t), and the blocks
@@ -73,13 +71,19 @@ static inline bool bpe_continues(unsigned char byte)
     return byte >> 6 == 2;
 }
 
+/* A perfect hash: keys fall into buckets by the first bits of their hash, and each bucket has a seed that makes of the
+ * hashes of its keys places that no other key has. */
+struct bpe_perfect {
+    uint64_t seed; /* of the hash itself */
+    uint32_t n_places, n_buckets;
+};
+
 /* IMAGE_BYTES. */
 struct bpe_head {
-    uint64_t seed;
-    uint32_t n_slots, bucket_bits, n_buckets; /* buckets: of pairs */
-    uint32_t max_length;                      /* of a token, in bytes */
+    struct bpe_perfect whole, pairs;
+    uint32_t max_length; /* of a token, in bytes */
     uint8_t byte_level, whole_first, fuse_unknown, byte_fallback, ordered;
-    uint8_t ranked;            /* of two tokens that are merged, the one with the lower id is so first */
+    uint8_t ranked;            /* of two tokens that merges make, the one with the lower id is merged first */
     uint8_t cuts;              /* no token has U+2581 behind a byte but those of `before_space` */
     uint8_t before_space[256]; /* by the last byte before it */
     uint32_t unknown;          /* or BPE_NONE */
@@ -89,14 +93,22 @@ struct bpe_head {
 
 struct bpe_cache;
 
+/* Where pairs are found. */
+struct bpe_pairs {
+    uint64_t seed;
+    uint32_t n_places, n_buckets;
+    const uint16_t *seeds;
+    const uint64_t *splits; /* by place */
+    const uint32_t *merged; /* NULL where ids are in the order of the merges */
+};
+
 struct bpe {
     const struct bpe_head *head;
     const struct bpe_slot *slots;
     const uint16_t *seeds;
     const char *long_text;
     const uint64_t *splits;
-    size_t n_splits;
-    const uint32_t *pairs;
+    struct bpe_pairs pairs;
     const uint16_t *doubles, *blocks; /* where the symbols are bytes */
     const uint64_t *characters;
     struct bpe_cache *cache;
@@ -153,15 +165,16 @@ static inline struct bpe_key bpe_key_of(uint64_t seed, const char *at, size_t le
     return (struct bpe_key){lo, hi, bpe_hash_words(seed, lo, hi, length)};
 }
 
-static inline uint32_t bpe_bucket(uint64_t hash, uint32_t bucket_bits)
+static inline uint32_t bpe_bucket(uint64_t hash, uint32_t n_buckets)
 {
-    return (uint32_t)(hash >> (64 - bucket_bits));
+    return (uint32_t)(((hash >> 32) * n_buckets) >> 32);
 }
 
-static inline uint32_t bpe_slot_of(uint64_t hash, uint32_t seed, uint32_t n_slots)
+/* `seed`: of the hash's bucket. */
+static inline uint32_t bpe_place_of(uint64_t hash, uint32_t seed, uint32_t n_places)
 {
-    uint32_t mixed = ((uint32_t)hash ^ seed * 0x9e3779b1u) * 0x85ebca6bu;
-    return (uint32_t)(((uint64_t)mixed * n_slots) >> 32);
+    uint32_t mixed = ((uint32_t)(hash >> 12) ^ seed << 16) * 0x85ebca6bu;
+    return (uint32_t)(((uint64_t)mixed * n_places) >> 32);
 }
 
 /* Whether a slot is the token that is written as `at`, of which `key` was made. */
@@ -179,50 +192,40 @@ static inline bool bpe_slot_is(const struct bpe *bpe, const struct bpe_slot *slo
 
 static inline const struct bpe_slot *bpe_find_slot(const struct bpe *bpe, uint64_t hash)
 {
-    uint32_t seed = bpe->seeds[bpe_bucket(hash, bpe->head->bucket_bits)];
-    return bpe->slots + bpe_slot_of(hash, seed, bpe->head->n_slots);
+    uint32_t seed = bpe->seeds[bpe_bucket(hash, bpe->head->whole.n_buckets)];
+    return bpe->slots + bpe_place_of(hash, seed, bpe->head->whole.n_places);
 }
 
-static inline uint64_t bpe_pair_hash(uint64_t pair)
+/* `seed` is odd. All that is asked of the hash's lower bits is that keys of one bucket differ. */
+static inline uint64_t bpe_pair_hash(uint64_t pair, uint64_t seed)
 {
-    return bpe_mix(pair ^ UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3));
+    return pair * seed;
 }
 
-static inline uint32_t bpe_pair_tag(uint64_t hash)
+/* Where the split of what two tokens merge into is, if they do. */
+static inline const uint64_t *bpe_pair_place(const struct bpe_pairs *pairs, uint64_t pair)
 {
-    uint32_t tag = (uint32_t)hash & ((1u << BPE_TAG_BITS) - 1);
-    return (tag - (tag == (1u << BPE_TAG_BITS) - 1) + (tag == 0)) << BPE_ID_BITS;
+    uint64_t hash = bpe_pair_hash(pair, pairs->seed);
+    uint32_t seed = pairs->seeds[bpe_bucket(hash, pairs->n_buckets)];
+    return pairs->splits + bpe_place_of(hash, seed, pairs->n_places);
 }
 
-static inline uint32_t bpe_pair_bucket(uint64_t hash, uint32_t n_buckets)
+/* The rank of the merge of a pair, of which `split` is in its place; or 0. */
+static inline uint32_t bpe_pair_rank(uint64_t split, uint64_t pair)
 {
-    return (uint32_t)(((hash >> 32) * n_buckets) >> 32);
+    return (split & BPE_SPLIT_PAIR_MASK) == pair ? BPE_SPLIT_RANK(split) : 0;
 }
 
-/* The rest of a search in which a bucket was full, or several places have the tag. */
-uint32_t bpe_merged_slowly(const struct bpe *bpe, uint64_t pair);
-
-__extension__ typedef uint32_t bpe_lanes __attribute__((vector_size(16)));
-
-/* What two tokens merge into, or BPE_NONE. The places of a bucket are compared at once: what is not there, which is
- * common, is told from what is by one jump. */
-static inline uint32_t bpe_merged(const struct bpe *bpe, uint32_t left, uint32_t right)
+static inline uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
-    uint64_t pair = BPE_SPLIT_PAIR(left, right), hash = bpe_pair_hash(pair);
-    uint32_t tag = bpe_pair_tag(hash);
-    const bpe_lanes *places =
-        (const void *)(bpe->pairs + (size_t)bpe_pair_bucket(hash, bpe->head->n_buckets) * BPE_BUCKET);
-    bpe_lanes tags = {tag, tag, tag, tag}, ids = {BPE_NONE, BPE_NONE, BPE_NONE, BPE_NONE}, found = {0};
-    for (size_t i = 0; i < BPE_BUCKET / 4; i++)
-        found |= places[i] & (bpe_lanes)((places[i] & ~ids) == tags);
-    uint32_t merged = found[0] | found[1] | found[2] | found[3];
-    if (merged == 0 && places[BPE_BUCKET / 4 - 1][3] == BPE_PAIR_EMPTY)
-        return BPE_NONE;
-    merged &= BPE_NONE;
-    uint64_t split = merged < bpe->n_splits ? bpe->splits[merged] : 0;
-    if ((split & BPE_SPLIT_PAIR_MASK) == pair && BPE_SPLIT_RANK(split) > 0)
-        return merged;
-    return bpe_merged_slowly(bpe, pair);
+    uint64_t pair = BPE_SPLIT_PAIR(left, right);
+    return bpe_pair_rank(*bpe_pair_place(&bpe->pairs, pair), pair);
+}
+
+/* What the merge with a rank gives. */
+static inline uint32_t bpe_merged(const struct bpe_pairs *pairs, uint32_t rank)
+{
+    return pairs->merged == NULL ? rank - 1 : pairs->merged[rank - 1];
 }
 
 /* bpe_whole.c: the table of pieces. */
@@ -250,12 +253,48 @@ size_t bpe_merge_symbols(struct bpe_symbol *symbols, size_t count, bpe_rank_fn r
 
 /* The tokens of a text; bpe_merge.c. */
 struct bpe_found {
-    uint32_t *ids; /* borrowed; or `room` */
+    uint32_t *ids; /* `heap` or `room` */
     size_t count, capacity;
     uint32_t *heap; /* NULL while `room` is enough */
-    uint32_t room[64];
+    uint32_t room[2048];
 };
+void bpe_found_init(struct bpe_found *found);
+void bpe_found_finish(struct bpe_found *found);
+void bpe_found_reserve(struct bpe_found *found, size_t more);
 void bpe_found_add(struct bpe_found *found, uint32_t id);
+
+/* bpe_short.c: a text of at most BPE_SHORT bytes while it is merged, and then. */
+#define BPE_SHORT 64
+
+/* A pair of neighbours, and where its split is, if they merge. */
+struct bpe_look {
+    uint64_t pair;
+    const uint64_t *split;
+    uint32_t place; /* of the left symbol */
+};
+
+struct bpe_short {
+    union {
+        _Alignas(16) float wide[BPE_SHORT];
+        int32_t at[BPE_SHORT + 1]; /* of a symbol and the next one: by the rank of their merge, then by place */
+    } order;
+    uint32_t ids[BPE_SHORT + 1];
+    uint16_t before[BPE_SHORT + 1], after[BPE_SHORT + 1]; /* the first symbol is 0; BPE_SHORT where there is none */
+    uint8_t from[BPE_SHORT];                              /* where the symbol begins in the text */
+    unsigned count, n_looks;
+    struct bpe_look looks[BPE_SHORT], next[2];
+};
+
+/* False when some symbol is unknown. */
+bool bpe_short_merge(const struct bpe *bpe, struct bpe_short *s, const char *text, size_t length);
+
+/* Adds the tokens of pieces, in any order, and says of each which are its own. */
+struct bpe_job {
+    const char *text;
+    size_t length;
+    size_t from, count; /* of the tokens found */
+};
+void bpe_merge_jobs(const struct bpe *bpe, struct bpe_job *jobs, size_t n, struct bpe_found *found);
 
 /* Adds the tokens of a text that is not empty; false, and nothing is added, when it has symbols that are unknown. */
 bool bpe_merge_text(const struct bpe *bpe, const char *text, size_t length, struct bpe_found *found);
@@ -263,7 +302,7 @@ bool bpe_merge_text(const struct bpe *bpe, const char *text, size_t length, stru
 /* The symbol that `at` begins with, or BPE_NONE: a byte or a character, of `length` bytes. */
 uint32_t bpe_symbol_at(const struct bpe *bpe, const char *at, size_t rest, size_t *length);
 
-/* bpe_cover.c: the tokens of one piece, whatever is in it. */
+/* bpe_cover.c: adds the tokens of one piece, whatever is in it. */
 void bpe_cover(const struct bpe *bpe, const char *at, size_t length, struct bpe_found *found);
 
 /* bpe_cache.c: the tokens of pieces seen before, for all threads. Keys of at most BPE_CACHE_LENGTH bytes. */

@@ -1,217 +1,57 @@
 #include "core/mem.h"
-#include "core/utf8.h"
 #include "text/tokenizer/bpe_internal.h"
 
-/* A short text is merged as it is defined, the best pair sought among all that there are. A long one is read through
- * windows that overlap: of each, the tokens before its end are kept, and the next begins behind them. That both sides
- * of such a place are encodings makes the whole one if the two tokens that meet there stay what they are. */
+/* A long text is read through windows that overlap: of each, the tokens before its end are kept, and the next begins
+ * behind them. That both sides of such a place are encodings makes the whole one if the two tokens that meet there stay
+ * what they are. */
 
-#define SHORT    64 /* bytes; the bits of a word */
-#define NO_MERGE INT32_MAX
-#define LANES    4
-#define FEW      8 /* tokens of a window that might be shorter */
+#define FEW 8 /* tokens of a window that might be shorter */
 
-__extension__ typedef int32_t lanes __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-/* Symbols in order; one that was merged into its left neighbour is passed over. */
-struct short_text {
-    union {
-        lanes wide[SHORT / LANES];
-        int32_t at[SHORT]; /* of a symbol and its right neighbour: rank of the merge << 6 | place; NO_MERGE */
-    } order;
-    uint32_t ids[SHORT], merged[SHORT]; /* merged: what the two become */
-    uint8_t from[SHORT];                /* where the symbol begins in the text */
-    unsigned count;
-    uint64_t left; /* bits: the symbols that are still there */
-};
-
-static size_t symbol_length(const struct bpe *bpe, const char *at, size_t rest)
+void bpe_found_init(struct bpe_found *found)
 {
-    size_t length = 1;
-    if (!bpe->head->byte_level)
-        (void)utf8_decode(str_make(at, rest), &length);
-    return length;
+    found->ids = found->room;
+    found->count = 0;
+    found->capacity = sizeof found->room / sizeof found->room[0];
+    found->heap = NULL;
 }
 
-uint32_t bpe_symbol_at(const struct bpe *bpe, const char *at, size_t rest, size_t *length)
+void bpe_found_finish(struct bpe_found *found)
 {
-    *length = symbol_length(bpe, at, rest);
-    if (*length == 1)
-        return bpe->head->single[(unsigned char)*at];
-    struct bpe_key key = bpe_key_slowly(bpe->head->seed, at, *length);
-    const struct bpe_slot *slot = bpe_find_slot(bpe, key.hash);
-    if ((slot->meta & BPE_WHOLE_ONLY) != 0 || !bpe_slot_is(bpe, slot, key, at, *length))
-        return BPE_NONE;
-    return slot->meta & BPE_NONE;
+    free(found->heap);
 }
 
-/* Where ids are in the order of the merges, any of them says which comes first. */
-static inline uint32_t rank_of(const struct bpe *bpe, uint32_t id)
+void bpe_found_reserve(struct bpe_found *found, size_t more)
 {
-    return bpe->head->ranked ? id : BPE_SPLIT_RANK(bpe->splits[id]);
-}
-
-static inline void set_merge(const struct bpe *bpe, struct short_text *s, unsigned place, uint32_t merged)
-{
-    s->merged[place] = merged;
-    s->order.at[place] = merged == BPE_NONE ? NO_MERGE : (int32_t)(rank_of(bpe, merged) << 6 | place);
-}
-
-/* BPE_CHARACTER, or 0. Merges across its ends are left out of account only where no ASCII stands before it. */
-static inline uint64_t character_at(const struct bpe *bpe, const unsigned char *text, size_t at, size_t rest)
-{
-    const unsigned char *bytes = text + at;
-    if (bytes[0] >> 4 != 14 || rest < 3 || !bpe_continues(bytes[1]) || !bpe_continues(bytes[2]) ||
-        (rest > 3 && bpe_continues(bytes[3])) || (at > 0 && bytes[-1] < 0x80))
-        return 0;
-    uint32_t block = bpe->blocks[(bytes[0] & 15u) << 6 | (bytes[1] & 63u)];
-    return bpe->characters[block << 6 | (bytes[2] & 63u)];
-}
-
-static inline void add_symbol(struct short_text *s, uint32_t id, size_t from)
-{
-    s->ids[s->count] = id;
-    s->from[s->count++] = (uint8_t)from;
-}
-
-static uint32_t merge_bytes(const struct bpe *bpe, const struct short_text *s, unsigned place, const char *text)
-{
-    const unsigned char *bytes = (const unsigned char *)text + s->from[place];
-    uint32_t merged = bpe->doubles[bytes[0] << 8 | bytes[1]];
-    if (merged < BPE_DOUBLE_ELSEWHERE)
-        return merged;
-    return merged == BPE_DOUBLE_NONE ? BPE_NONE : bpe_merged(bpe, s->ids[place], s->ids[place + 1]);
-}
-
-static bool begin_bytes(const struct bpe *bpe, struct short_text *s, const char *text, size_t length)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    uint32_t unknown = 0;
-    uint64_t wide = 0, apart = 0; /* bits: symbols of characters, and those that do not merge with the next one */
-    bool closed = false;          /* the symbol before is one of those */
-    for (size_t at = 0; at < length;) {
-        uint64_t entry = character_at(bpe, bytes, at, length - at), symbol = UINT64_C(1) << s->count;
-        if (entry == 0) {
-            unknown |= bpe->head->single[bytes[at]] == BPE_NONE;
-            add_symbol(s, bpe->head->single[bytes[at]], at);
-            closed = false;
-            at++;
-            continue;
-        }
-        closed |= (entry & BPE_CHARACTER_MERGES_BEFORE) == 0;
-        apart |= closed ? symbol >> 1 : 0;
-        wide |= symbol;
-        add_symbol(s, BPE_CHARACTER_FIRST(entry), at);
-        if (BPE_CHARACTER_LENGTH(entry) < 3) {
-            apart |= symbol;
-            wide |= symbol << 1;
-            add_symbol(s, BPE_CHARACTER_SECOND(entry), at + BPE_CHARACTER_LENGTH(entry));
-        }
-        closed = (entry & BPE_CHARACTER_MERGES_BEHIND) == 0;
-        at += 3;
-    }
-    wide |= wide >> 1;
-    for (unsigned i = 0; i + 1 < s->count; i++) {
-        uint64_t bit = UINT64_C(1) << i;
-        set_merge(bpe, s, i,
-                  (apart & bit) != 0  ? BPE_NONE
-                  : (wide & bit) != 0 ? bpe_merged(bpe, s->ids[i], s->ids[i + 1])
-                                      : merge_bytes(bpe, s, i, text));
-    }
-    return unknown == 0;
-}
-
-static bool begin_characters(const struct bpe *bpe, struct short_text *s, const char *text, size_t length)
-{
-    for (size_t at = 0, step; at < length; at += step) {
-        uint32_t id = bpe_symbol_at(bpe, text + at, length - at, &step);
-        if (id == BPE_NONE)
-            return false;
-        add_symbol(s, id, at);
-    }
-    for (unsigned i = 0; i + 1 < s->count; i++)
-        set_merge(bpe, s, i, bpe_merged(bpe, s->ids[i], s->ids[i + 1]));
-    return true;
-}
-
-static inline int32_t least_of(const struct short_text *s)
-{
-    lanes least = s->order.wide[0];
-    for (size_t i = 1; i < (s->count + LANES - 1) / LANES; i++) {
-        lanes less = s->order.wide[i] < least;
-        least = (s->order.wide[i] & less) | (least & ~less);
-    }
-    int32_t low = least[0] < least[1] ? least[0] : least[1], high = least[2] < least[3] ? least[2] : least[3];
-    return low < high ? low : high;
-}
-
-/* At most SHORT bytes; false when some symbol is unknown. */
-static bool merge_short(const struct bpe *bpe, struct short_text *s, const char *text, size_t length)
-{
-    s->count = 0;
-    s->left = 0;
-    if (!(bpe->head->byte_level ? begin_bytes(bpe, s, text, length) : begin_characters(bpe, s, text, length)))
-        return false;
-    for (size_t i = s->count - 1; i < SHORT && (i == s->count - 1 || i % LANES != 0); i++)
-        s->order.at[i] = NO_MERGE;
-    if (s->count == 0)
-        return true;
-    uint64_t rest = ~UINT64_C(0) >> (SHORT - s->count);
-    for (int32_t least; (least = least_of(s)) != NO_MERGE;) {
-        unsigned left = (unsigned)least % SHORT;
-        uint32_t id = s->ids[left] = s->merged[left];
-        uint64_t behind = rest & (~UINT64_C(1) << left), before = rest & ((UINT64_C(1) << left) - 1);
-        s->order.at[__builtin_ctzll(behind)] = NO_MERGE;
-        rest ^= behind & -behind;
-        behind &= behind - 1;
-        set_merge(bpe, s, left, behind == 0 ? BPE_NONE : bpe_merged(bpe, id, s->ids[__builtin_ctzll(behind)]));
-        if (before != 0) {
-            unsigned at = 63 - (unsigned)__builtin_clzll(before);
-            set_merge(bpe, s, at, bpe_merged(bpe, s->ids[at], id));
-        }
-    }
-    s->left = rest;
-    return true;
-}
-
-uint32_t bpe_merged_slowly(const struct bpe *bpe, uint64_t pair)
-{
-    uint64_t hash = bpe_pair_hash(pair);
-    size_t n_places = (size_t)bpe->head->n_buckets * BPE_BUCKET;
-    size_t at = (size_t)bpe_pair_bucket(hash, bpe->head->n_buckets) * BPE_BUCKET;
-    for (uint32_t place; (place = bpe->pairs[at]) != BPE_PAIR_EMPTY; at = at + 1 < n_places ? at + 1 : 0)
-        if ((place & ~BPE_NONE) == bpe_pair_tag(hash) && (bpe->splits[place & BPE_NONE] & BPE_SPLIT_PAIR_MASK) == pair)
-            return place & BPE_NONE;
-    return BPE_NONE;
+    if (found->capacity - found->count >= more)
+        return;
+    found->capacity = found->capacity * 2 + more;
+    uint32_t *heap = mem_realloc(found->heap, found->capacity, sizeof *heap);
+    if (found->heap == NULL)
+        memcpy(heap, found->room, found->count * sizeof *heap);
+    found->ids = found->heap = heap;
 }
 
 void bpe_found_add(struct bpe_found *found, uint32_t id)
 {
-    if (found->count == found->capacity) {
-        found->capacity *= 2;
-        uint32_t *heap = mem_realloc(found->heap, found->capacity, sizeof *heap);
-        if (found->heap == NULL)
-            memcpy(heap, found->room, sizeof found->room);
-        found->ids = found->heap = heap;
-    }
+    bpe_found_reserve(found, 1);
     found->ids[found->count++] = id;
 }
 
 static bool add_short(const struct bpe *bpe, const char *text, size_t length, struct bpe_found *found)
 {
-    struct short_text s;
-    if (!merge_short(bpe, &s, text, length))
+    struct bpe_short s;
+    if (!bpe_short_merge(bpe, &s, text, length))
         return false;
-    for (uint64_t left = s.left; left != 0; left &= left - 1)
-        bpe_found_add(found, s.ids[__builtin_ctzll(left)]);
+    for (unsigned i = 0; i != BPE_SHORT; i = s.after[i])
+        bpe_found_add(found, s.ids[i]);
     return true;
 }
 
 static uint64_t rank_of_pair(const void *user, const struct bpe_symbol *left, const struct bpe_symbol *right)
 {
     const struct bpe *bpe = user;
-    uint32_t merged = bpe_merged(bpe, left->id, right->id);
-    return merged == BPE_NONE ? UINT64_MAX : (uint64_t)BPE_SPLIT_RANK(bpe->splits[merged]) << 32 | merged;
+    uint32_t rank = bpe_rank(bpe, left->id, right->id);
+    return rank == 0 ? UINT64_MAX : (uint64_t)rank << 32 | bpe_merged(&bpe->pairs, rank);
 }
 
 /* Of any length. `symbols` has room for as many as there are bytes; gives how many there are, 0 when one is unknown. */
@@ -244,8 +84,8 @@ static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
     uint64_t left_split = bpe->splits[left], right_split = bpe->splits[right];
     uint32_t limit = UINT32_MAX;
     for (;;) {
-        uint32_t merged = bpe_merged(bpe, left, right);
-        if (merged != BPE_NONE && BPE_SPLIT_RANK(bpe->splits[merged]) < limit)
+        uint32_t rank = bpe_rank(bpe, left, right);
+        if (rank != 0 && rank < limit)
             return false;
         uint32_t left_rank = BPE_SPLIT_RANK(left_split), right_rank = BPE_SPLIT_RANK(right_split);
         if (left_rank == 0 && right_rank == 0)
@@ -278,7 +118,7 @@ static void window_reserve(struct window *window, size_t length)
     window->capacity = length;
     window->ids = mem_realloc(window->ids, length, sizeof *window->ids);
     window->from = mem_realloc(window->from, length, sizeof *window->from);
-    if (length > SHORT)
+    if (length > BPE_SHORT)
         window->symbols = mem_realloc(window->symbols, length, sizeof *window->symbols);
 }
 
@@ -293,7 +133,7 @@ static bool window_read(struct window *window, const struct bpe *bpe, const char
     window->text = text;
     window->length = length;
     window->count = 0;
-    if (length > SHORT) {
+    if (length > BPE_SHORT) {
         window->count = merge_long(bpe, text, length, window->symbols);
         for (size_t i = 0; i < window->count; i++) {
             window->ids[i] = window->symbols[i].id;
@@ -301,12 +141,12 @@ static bool window_read(struct window *window, const struct bpe *bpe, const char
         }
         return window->count > 0;
     }
-    struct short_text s;
-    if (!merge_short(bpe, &s, text, length))
+    struct bpe_short s;
+    if (!bpe_short_merge(bpe, &s, text, length))
         return false;
-    for (uint64_t left = s.left; left != 0; left &= left - 1) {
-        window->from[window->count] = s.from[__builtin_ctzll(left)];
-        window->ids[window->count++] = s.ids[__builtin_ctzll(left)];
+    for (unsigned i = 0; i != BPE_SHORT; i = s.after[i]) {
+        window->from[window->count] = s.from[i];
+        window->ids[window->count++] = s.ids[i];
     }
     return true;
 }
@@ -335,7 +175,7 @@ static size_t window_length(const struct bpe *bpe, const char *text, size_t rest
 static bool read_windows(const struct bpe *bpe, struct window *window, const char *text, size_t length,
                          struct bpe_found *found)
 {
-    size_t size = SHORT, at = 0, before = 0, first = found->count, n_before = first;
+    size_t size = BPE_SHORT, at = 0, before = 0, first = found->count, n_before = first;
     for (;;) {
         size_t part = window_length(bpe, text + at, length - at, size);
         if (!window_read(window, bpe, text + at, part))
@@ -359,7 +199,7 @@ static bool read_windows(const struct bpe *bpe, struct window *window, const cha
         at += window->from[keep];
         if (keep == 0)
             size *= 2;
-        else if (keep >= FEW && size > SHORT)
+        else if (keep >= FEW && size > BPE_SHORT)
             size /= 2;
     }
 }
@@ -377,7 +217,7 @@ static bool add_windows(const struct bpe *bpe, const char *text, size_t length, 
 bool bpe_merge_text(const struct bpe *bpe, const char *text, size_t length, struct bpe_found *found)
 {
     size_t first = found->count;
-    if (length <= SHORT)
+    if (length <= BPE_SHORT)
         return add_short(bpe, text, length, found);
     if (bpe->head->ordered && add_windows(bpe, text, length, found))
         return true;

@@ -19,7 +19,7 @@
 #include "core/str.h"
 
 /* To be raised with every change of what any section holds or of how text is read: older images are compiled anew. */
-#define IMAGE_VERSION 5
+#define IMAGE_VERSION 6
 
 enum image_section {
     IMAGE_ABOUT,         /* struct tokenizer_about: the model, the vocabulary's size, ids around a text */
@@ -27,7 +27,7 @@ enum image_section {
     IMAGE_TOKEN_TEXT,    /* texts of tokens that are nowhere else in the image */
     IMAGE_TOKEN_PLACES,  /* uint32_t per id: where its text is (tokenizer_internal.h) */
     IMAGE_WHOLE,         /* bpe: pieces that are one token as a whole */
-    IMAGE_PAIRS,         /* bpe: which two tokens merge, and into what */
+    IMAGE_PAIRS,         /* bpe: which two tokens merge */
     IMAGE_BYTES,         /* bpe: struct bpe_head, the first tokens of bytes among it */
     IMAGE_UNIGRAM,       /* unigram.c */
     IMAGE_UNIGRAM_TRIE,  /* unigram.c */
@@ -37,8 +37,10 @@ enum image_section {
     IMAGE_WHOLE_SEEDS,   /* bpe: what makes the hash of IMAGE_WHOLE free of collisions */
     IMAGE_WHOLE_TEXT,    /* bpe: the texts too long for IMAGE_WHOLE itself */
     IMAGE_SPLITS,        /* bpe: what each token was merged from */
-    IMAGE_DOUBLES,       /* bpe: which two bytes merge, and into what */
+    IMAGE_DOUBLES,       /* bpe: which two bytes merge */
     IMAGE_CHARACTERS,    /* bpe: which characters are always a token, or part of one */
+    IMAGE_PAIR_SEEDS,    /* bpe: what makes the hash of IMAGE_PAIRS free of collisions */
+    IMAGE_MERGED,        /* bpe: what each merge gives, where that is not plain from its rank */
     IMAGE_SECTIONS = 24, /* room for more */
 };
 
