@@ -132,6 +132,8 @@ static const struct option_spec specs[OPTION_COUNT] = {
     [OPTION_SUMMARY_MAX_IN_FLIGHT] = {SUMMARY_OPTION(MAX_IN_FLIGHT), .name = "summary-max-in-flight",
                                       .type = OPTION_INTEGER, .argument = "N", .minimum = 1, .maximum = 100000,
                                       .shown = "the agent's", .help = "as --max-in-flight"},
+    [OPTION_SUMMARY_TOKENIZER] = {SUMMARY_OPTION(TOKENIZER), .name = "summary-tokenizer", .argument = "PATH",
+                                  .shown = "the agent's where it serves both", .help = "as --tokenizer"},
     [OPTION_SUMMARY_PRICE_PROMPT] = {SUMMARY_OPTION(PRICE_PROMPT), .name = "summary-price-prompt",
                                      .type = OPTION_NUMBER, .argument = "USD", .maximum = 1e6,
                                      .shown = "the agent's where it serves both", .help = "as --price-prompt"},

@@ -260,6 +260,7 @@ enum status setup_prepare(struct setup *setup, struct error *error)
         .transcription = setup->transcription,
         .vision_max_tokens = config_integer(setup->config, OPTION_VISION_MAX_TOKENS),
         .summary_max_tokens = config_integer(setup->config, OPTION_SUMMARY_MAX_TOKENS),
+        .summary_counter = setup->tokens.summary_counter,
         .secrets = private->secrets,
         .n_secrets = private->n_secrets,
         .places = (const char *const *)private->places,

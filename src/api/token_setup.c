@@ -34,15 +34,16 @@ static char *cache_folder(void)
     return home != NULL && home[0] == '/' ? mem_printf("%s/.cache/fathom/tokenizers", home) : NULL;
 }
 
-/* A path of the configuration as one of this process: "~/" is the home, and a file's values count from its folder. */
-static char *resolve(const struct config *config, const char *path)
+/* The path that option `id` gives, as one of this process: "~/" is the home, and a file's values count from its folder.
+ */
+static char *resolve(const struct config *config, enum option_id id)
 {
-    const char *home = getenv("HOME"), *file = config_file(config);
+    const char *home = getenv("HOME"), *file = config_file(config), *path = config_text(config, id);
     if (strcmp(path, "~") == 0 && home != NULL)
         return mem_strdup(home);
     if (strncmp(path, "~/", 2) == 0 && home != NULL)
         return mem_printf("%s/%s", home, path + 2);
-    if (path[0] == '/' || file == NULL || config_source(config, OPTION_TOKENIZER) != CONFIG_FILE)
+    if (path[0] == '/' || file == NULL || config_source(config, id) != CONFIG_FILE)
         return mem_strdup(path);
     const char *slash = strrchr(file, '/');
     return slash == NULL ? mem_strdup(path) : mem_printf("%.*s/%s", (int)(slash - file), file, path);
@@ -171,7 +172,8 @@ static void add_suggestion(const char *path, struct buf *out)
     free(parent);
 }
 
-static enum status refuse(const struct config *config, const char *path, const struct error *cause, struct error *error)
+static enum status refuse(const struct config *config, enum option_id id, const char *path, const struct error *cause,
+                          struct error *error)
 {
     char text[sizeof cause->message + sizeof cause->place + 32], origin[300];
     struct buf message;
@@ -180,27 +182,30 @@ static enum status refuse(const struct config *config, const char *path, const s
     if (cause->status == STATUS_NOT_FOUND)
         add_suggestion(path, &message);
     error_set(error, STATUS_INVALID, "%s", message.data);
-    error_at(error, config_origin(config, OPTION_TOKENIZER, origin, sizeof origin), 0, 0);
+    error_at(error, config_origin(config, id, origin, sizeof origin), 0, 0);
     buf_finish(&message);
     return STATUS_INVALID;
 }
 
 /* ---- all of it ---- */
 
-static enum status open_tokenizer(const struct config *config, const char *configured, struct token_setup *out,
-                                  struct error *error)
+/* What option `id` names; `origin` may be NULL. NULL where it names none. */
+static enum status open_tokenizer(const struct config *config, enum option_id id, struct shared_tokenizer **out,
+                                  enum tokenizer_origin *origin, struct error *error)
 {
+    const char *configured = config_text(config, id);
     struct tokenizer_store *store = NULL;
     struct error cause = {0};
-    char *path = resolve(config, configured), *folder = cache_folder();
+    if (configured == NULL || strcmp(configured, "none") == 0)
+        return STATUS_OK;
+    char *path = resolve(config, id), *folder = cache_folder();
     enum status status = tokenizer_store_open(path, folder, &store, &cause);
     if (status == STATUS_OK) {
-        out->origin = tokenizer_store_origin(store);
-        out->shared = acquire(store);
-        out->tokenizer = tokenizer_store_tokenizer(out->shared->store);
-        out->counter = out->shared->counter;
+        if (origin != NULL)
+            *origin = tokenizer_store_origin(store);
+        *out = acquire(store);
     } else {
-        status = refuse(config, path, &cause, error);
+        status = refuse(config, id, path, &cause, error);
     }
     free(folder);
     free(path);
@@ -209,19 +214,30 @@ static enum status open_tokenizer(const struct config *config, const char *confi
 
 enum status token_setup_open(const struct config *config, struct token_setup *out, struct error *error)
 {
-    const char *configured = config_text(config, OPTION_TOKENIZER);
     *out = (struct token_setup){0};
-    bool wanted = configured != NULL && strcmp(configured, "none") != 0;
-    enum status status = wanted ? open_tokenizer(config, configured, out, error) : STATUS_OK;
+    enum status status = open_tokenizer(config, OPTION_TOKENIZER, &out->shared, &out->origin, error);
     if (status == STATUS_OK)
-        choose_template(config, out);
-    return status;
+        status = open_tokenizer(config, OPTION_SUMMARY_TOKENIZER, &out->summary, NULL, error);
+    if (status != STATUS_OK) {
+        token_setup_close(out);
+        return status;
+    }
+    if (out->shared != NULL) {
+        out->tokenizer = tokenizer_store_tokenizer(out->shared->store);
+        out->counter = out->shared->counter;
+    }
+    if (out->summary != NULL)
+        out->summary_counter = out->summary->counter;
+    choose_template(config, out);
+    return STATUS_OK;
 }
 
 void token_setup_close(struct token_setup *setup)
 {
     if (setup->shared != NULL)
         release(setup->shared);
+    if (setup->summary != NULL)
+        release(setup->summary);
     *setup = (struct token_setup){0};
 }
 

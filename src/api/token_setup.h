@@ -28,15 +28,17 @@ enum template_choice {
 
 struct token_setup {
     struct shared_tokenizer *shared;           /* NULL: none is configured, tokens are estimated */
+    struct shared_tokenizer *summary;          /* the summary model's own; NULL: none is configured */
     const struct tokenizer *tokenizer;         /* of `shared` */
     enum tokenizer_origin origin;              /* whether it came from the cache */
     struct token_counter *counter;             /* NULL without a tokenizer */
+    struct token_counter *summary_counter;     /* NULL without `summary` */
     const struct chat_template *chat_template; /* NULL: not known. Static */
     enum template_choice template_choice;
     bool unknown_template; /* the tokenizer's files hold a template, but not one that is known */
 };
 
-/* STATUS_INVALID when the tokenizer cannot be used, with the remedy and the place where it was configured. `out` is
+/* STATUS_INVALID when a tokenizer cannot be used, with the remedy and the place where it was configured. `out` is
  * zeroed then. */
 enum status token_setup_open(const struct config *config, struct token_setup *out, struct error *error) STATUS_CHECKED;
 

@@ -24,6 +24,7 @@ struct loop;
 struct http_client;
 struct journal;
 struct model_client;
+struct token_counter; /* agent/token_meter.h */
 struct transcription_client;
 struct tool;
 
@@ -36,6 +37,8 @@ struct engine_options {
     struct transcription_client *transcription;    /* NULL: no sound is transcribed */
     struct sampling summary_sampling;              /* of completions that tools ask for */
     int64_t summary_max_tokens;                    /* their cap where the tool names none; 0: 4,096 */
+    const struct token_counter *summary_counter;   /* of their model's own tokens; NULL: the agent's where it serves
+                                                      them, else an estimate */
     struct sampling vision_sampling;               /* of what is said of images */
     int64_t vision_max_tokens;                     /* 0: 4,096 */
 

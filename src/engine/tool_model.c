@@ -94,12 +94,19 @@ static int64_t at_least_0(int64_t tokens)
     return tokens > 0 ? tokens : 0;
 }
 
-/* Only the agent's model has a tokenizer of its own; others are estimated. */
-static int64_t count_tokens(const struct completion_task *completion, struct str text)
+static const struct token_counter *counter_of(const struct completion_task *completion)
 {
     const struct tool_run *run = completion->task.run;
-    bool agents = completion->model == engine_model(run->engine, MODEL_AGENT);
-    const struct token_counter *counter = agents ? tool_run_counter(run) : token_counter_estimate();
+    const struct token_counter *summary = run->engine->options.summary_counter;
+    if (completion->role == MODEL_SUMMARY && summary)
+        return summary;
+    return completion->model == engine_model(run->engine, MODEL_AGENT) ? tool_run_counter(run)
+                                                                       : token_counter_estimate();
+}
+
+static int64_t count_tokens(const struct completion_task *completion, struct str text)
+{
+    const struct token_counter *counter = counter_of(completion);
     int64_t least;
     return counter->count(counter, text, &least);
 }

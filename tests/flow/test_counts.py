@@ -203,6 +203,29 @@ class Untold(CountTest):
         self.assertLess(time.monotonic() - began, 20)
 
 
+class Summaries(FlowTest):
+    def visit(self, *arguments):
+        """A run in which a model of its own, whose server does not count, summarizes a page; gives its tokens by the result and
+        its request."""
+        web, _ = self.stub_web()
+        call = {"name": "visit", "arguments": {"url": [f"{web}/page/a"], "goal": "when was it built"}}
+        agent, _ = self.stub({"replies": [{"text": f"<think>Read.</think>\n<tool_call>\n{json.dumps(call)}\n</tool_call>"},
+                                          {"text": ANSWER["text"]}]})
+        said = json.dumps({"rational": "r", "evidence": "e", "summary": "Built by hand."})
+        other, log = self.stub({"models": ["small"], "replies": [{"text": said, "usage": None}]})
+        asked = self.ask(agent, "--tools", "visit", "--allow-address", "127.0.0.1", "--summarizer", "model", "--summary-base-url",
+                         other, *arguments)
+        return asked.result["tokens"]["by_role"]["summary"], completions(log)[0], said
+
+    def test_by_the_summary_model_s_tokenizer(self):
+        one_for_each_byte = byte_tokenizer.write(self.path("small.json"), merges=[])
+        tokens, request, said = self.visit("--summary-tokenizer", one_for_each_byte)
+        prompt = request["messages"][0]["content"]
+        self.assertEqual((tokens["prompt"], tokens["completion"]), (len(prompt.encode()), len(said)))
+        estimated, _, _ = self.visit()
+        self.assertLess(estimated["prompt"], tokens["prompt"] / 2)
+
+
 class Differences(CountTest):
     def test_another_model_s_tokenizer_is_said_once(self):
         byte_tokenizer.write(self.tokenizer, merges=[])

@@ -88,6 +88,33 @@ static void token_setup__shares_a_tokenizer_in_the_process(void **state)
     config_destroy(config);
 }
 
+static void token_setup__opens_the_summary_models_own(void **state)
+{
+    struct world *world = *state;
+    const char *const alone[] = {"summary-tokenizer", world->model, NULL};
+    const char *const both[] = {"tokenizer", world->model, "summary-tokenizer", world->model, NULL};
+    const char *const wrong[] = {"tokenizer", world->model, "summary-tokenizer", "/dev/null", NULL};
+    struct config *config = configured(alone);
+    struct token_setup setup;
+    struct error error;
+    int64_t least;
+    assert_int_equal(token_setup_open(config, &setup, NULL), STATUS_OK);
+    assert_null(setup.counter);
+    assert_int_equal(setup.summary_counter->count(setup.summary_counter, STR("abab"), &least), 2);
+    token_setup_close(&setup);
+    config_destroy(config);
+    config = configured(both);
+    assert_int_equal(token_setup_open(config, &setup, NULL), STATUS_OK);
+    assert_ptr_equal(setup.summary_counter, setup.counter);
+    token_setup_close(&setup);
+    config_destroy(config);
+    config = configured(wrong);
+    assert_int_equal(token_setup_open(config, &setup, &error), STATUS_INVALID);
+    assert_string_equal(error.place, "--summary-tokenizer");
+    assert_null(setup.shared);
+    config_destroy(config);
+}
+
 static void token_setup__chooses_the_template(void **state)
 {
     struct world *world = *state;
@@ -142,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(token_setup__shares_a_tokenizer_in_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(token_setup__opens_the_summary_models_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(token_setup__chooses_the_template, set_up, tear_down),
         cmocka_unit_test_setup_teardown(token_setup__says_what_a_folder_holds, set_up, tear_down),
     };
