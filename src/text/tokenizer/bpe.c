@@ -25,7 +25,7 @@ struct bpe *bpe_open(const struct image *image)
         .slots = (const void *)image_section(image, IMAGE_WHOLE).data,
         .seeds = (const void *)image_section(image, IMAGE_WHOLE_SEEDS).data,
         .long_text = image_section(image, IMAGE_WHOLE_TEXT).data,
-        .splits = (const void *)image_section(image, IMAGE_SPLITS).data,
+        .places = (const void *)image_section(image, IMAGE_SPLITS).data,
         .doubles = (const void *)image_section(image, IMAGE_DOUBLES).data,
         .blocks = (const void *)image_section(image, IMAGE_CHARACTERS).data,
         .cache = bpe_cache_create(),

@@ -192,6 +192,22 @@ static uint64_t hash_split(const void *user, size_t i, uint64_t seed)
     return bpe_pair_hash(c->splits[c->by_rank[i]] & BPE_SPLIT_PAIR_MASK, seed);
 }
 
+/* Where the split of each token is; of those that have none, in a place that is free. */
+static void write_places(const struct bpe_compiler *c, const struct bpe_perfect_table *table,
+                         struct image_writer *image)
+{
+    uint32_t *places = mem_calloc(c->n_ids, sizeof *places), free_one = 0;
+    while (table->owners[free_one] != UINT32_MAX)
+        free_one++;
+    for (uint32_t id = 0; id < c->n_ids; id++)
+        places[id] = free_one;
+    for (uint32_t i = 0; i < table->shape.n_places; i++)
+        if (table->owners[i] != UINT32_MAX)
+            places[c->by_rank[table->owners[i]]] = i;
+    image_add(image, IMAGE_SPLITS, places, c->n_ids * sizeof *places);
+    free(places);
+}
+
 static enum status write_pairs(struct bpe_compiler *c, struct image_writer *image)
 {
     struct bpe_perfect_table table;
@@ -203,7 +219,7 @@ static enum status write_pairs(struct bpe_compiler *c, struct image_writer *imag
         pairs[i] = table.owners[i] == UINT32_MAX ? 0 : c->splits[c->by_rank[table.owners[i]]];
     image_add(image, IMAGE_PAIRS, pairs, table.shape.n_places * sizeof *pairs);
     bpe_perfect_write_seeds(&table, IMAGE_PAIR_SEEDS, image);
-    image_add(image, IMAGE_SPLITS, c->splits, c->n_ids * sizeof *c->splits);
+    write_places(c, &table, image);
     if (!c->head->ranked)
         image_add(image, IMAGE_MERGED, c->by_rank, c->n_ranks * sizeof *c->by_rank);
     free(pairs);

@@ -31,7 +31,7 @@ struct bpe_compiler {
 struct bpe_perfect_table {
     struct bpe_perfect shape;
     uint16_t *seeds;  /* by bucket */
-    uint32_t *owners; /* by place: key, or UINT32_MAX */
+    uint32_t *owners; /* by place: key, or UINT32_MAX, which one at least has */
 };
 typedef uint64_t (*bpe_hash_fn)(const void *user, size_t i, uint64_t seed);
 bool bpe_perfect_make(struct bpe_perfect_table *table, size_t count, bpe_hash_fn hash, const void *user);

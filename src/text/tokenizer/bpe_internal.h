@@ -38,9 +38,9 @@ struct bpe_slot {
 #define BPE_META_LENGTH(length) ((uint32_t)((length) < 255 ? (length) : 255) << BPE_ID_BITS)
 #define BPE_META_LENGTH_MASK    (255u << BPE_ID_BITS)
 
-/* IMAGE_SPLITS, by id: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes. Where ids
- * are in the order of the merges (`ranked`) a rank is the id it gives + 1, else IMAGE_MERGED has that id, by rank - 1.
- */
+/* What a token was merged from: left | right << 20 | rank << 40. Ranks count from 1; 0 is a token that no merge makes.
+ * Where ids are in the order of the merges (`ranked`) a rank is the id it gives + 1, else IMAGE_MERGED has that id, by
+ * rank - 1. */
 #define BPE_SPLIT_LEFT(split)       ((uint32_t)(split)&BPE_NONE)
 #define BPE_SPLIT_RIGHT(split)      ((uint32_t)((split) >> BPE_ID_BITS) & BPE_NONE)
 #define BPE_SPLIT_RANK(split)       ((uint32_t)((split) >> (2 * BPE_ID_BITS)))
@@ -48,7 +48,8 @@ struct bpe_slot {
 #define BPE_SPLIT_PAIR_MASK         ((UINT64_C(1) << (2 * BPE_ID_BITS)) - 1)
 
 /* IMAGE_PAIRS: the splits of all tokens that merges make, each in the one place where its pair can be, so that one look
- * tells whether two tokens merge; 0 in places that are free. */
+ * tells whether two tokens merge; 0 in places that are free, one at least. IMAGE_SPLITS: which place is a token's, by
+ * id (uint32_t); a free one for a token that no merge makes. */
 
 /* IMAGE_DOUBLES: the rank of the merge of two bytes, by first << 8 | second; 0 where they do not merge. */
 #define BPE_DOUBLE_ELSEWHERE UINT16_MAX /* to be found in IMAGE_PAIRS: it is too great */
@@ -107,8 +108,8 @@ struct bpe {
     const struct bpe_slot *slots;
     const uint16_t *seeds;
     const char *long_text;
-    const uint64_t *splits;
     struct bpe_pairs pairs;
+    const uint32_t *places;           /* in them, by id */
     const uint16_t *doubles, *blocks; /* where the symbols are bytes */
     const uint64_t *characters;
     struct bpe_cache *cache;
@@ -208,6 +209,11 @@ static inline const uint64_t *bpe_pair_place(const struct bpe_pairs *pairs, uint
     uint64_t hash = bpe_pair_hash(pair, pairs->seed);
     uint32_t seed = pairs->seeds[bpe_bucket(hash, pairs->n_buckets)];
     return pairs->splits + bpe_place_of(hash, seed, pairs->n_places);
+}
+
+static inline uint64_t bpe_split(const struct bpe *bpe, uint32_t id)
+{
+    return bpe->pairs.splits[bpe->places[id]];
 }
 
 /* The rank of the merge of a pair, of which `split` is in its place; or 0. */

@@ -81,7 +81,7 @@ static bool add_whole(const struct bpe *bpe, const char *text, size_t length, st
  * the symbols at the edge have had a merge of their own that came before the next one. */
 static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
-    uint64_t left_split = bpe->splits[left], right_split = bpe->splits[right];
+    uint64_t left_split = bpe_split(bpe, left), right_split = bpe_split(bpe, right);
     uint32_t limit = UINT32_MAX;
     for (;;) {
         uint32_t rank = bpe_rank(bpe, left, right);
@@ -93,11 +93,11 @@ static bool fit_together(const struct bpe *bpe, uint32_t left, uint32_t right)
         if (left_rank > right_rank) {
             limit = left_rank;
             left = BPE_SPLIT_RIGHT(left_split);
-            left_split = bpe->splits[left];
+            left_split = bpe_split(bpe, left);
         } else {
             limit = right_rank + 1;
             right = BPE_SPLIT_LEFT(right_split);
-            right_split = bpe->splits[right];
+            right_split = bpe_split(bpe, right);
         }
     }
 }

@@ -19,7 +19,7 @@
 #include "core/str.h"
 
 /* To be raised with every change of what any section holds or of how text is read: older images are compiled anew. */
-#define IMAGE_VERSION 6
+#define IMAGE_VERSION 7
 
 enum image_section {
     IMAGE_ABOUT,         /* struct tokenizer_about: the model, the vocabulary's size, ids around a text */
@@ -36,7 +36,7 @@ enum image_section {
     IMAGE_STEPS,         /* steps.c: normalizers, pre-tokenizers and decoders, in order */
     IMAGE_WHOLE_SEEDS,   /* bpe: what makes the hash of IMAGE_WHOLE free of collisions */
     IMAGE_WHOLE_TEXT,    /* bpe: the texts too long for IMAGE_WHOLE itself */
-    IMAGE_SPLITS,        /* bpe: what each token was merged from */
+    IMAGE_SPLITS,        /* bpe: where IMAGE_PAIRS says what each token was merged from */
     IMAGE_DOUBLES,       /* bpe: which two bytes merge */
     IMAGE_CHARACTERS,    /* bpe: which characters are always a token, or part of one */
     IMAGE_PAIR_SEEDS,    /* bpe: what makes the hash of IMAGE_PAIRS free of collisions */
