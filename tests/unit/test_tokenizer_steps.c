@@ -489,6 +489,25 @@ static void look__agrees_on_every_character(void **state)
     assert_true(text_look_over((struct str){0}).valid);
 }
 
+static void look__agrees_on_characters_among_others(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"\u304B", "\uFF21", "\u4E2D\u3002", "\u3068\u30C8\u6587"};
+    static const char behind[] = "\u4E2D\u6587\u3001\u304B\u30AB\uFF0C ";
+    for (uint32_t c = 0x800; c <= 0xFFFF; c++) {
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        char text[64];
+        size_t len = strlen(others[c % 4]);
+        memcpy(text, others[c % 4], len);
+        len += utf8_encode(c, text + len);
+        memcpy(text + len, behind, sizeof behind);
+        assert_look(str_of(text));
+        text[len - c % 3 - 1] = (char)c;
+        assert_look(str_of(text));
+    }
+}
+
 static void look__agrees_on_any_bytes(void **state)
 {
     (void)state;
@@ -526,6 +545,7 @@ int main(void)
         cmocka_unit_test(steps__use_a_charsmap),
         cmocka_unit_test(steps__find_clusters),
         cmocka_unit_test(look__agrees_on_every_character),
+        cmocka_unit_test(look__agrees_on_characters_among_others),
         cmocka_unit_test(look__agrees_on_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

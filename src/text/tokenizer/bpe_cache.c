@@ -77,11 +77,9 @@ static size_t get_entry(struct entry *entry, const struct bpe_key *key, uint64_t
         atomic_load_explicit(&entry->key[1], memory_order_acquire) != key->hi ||
         atomic_load_explicit(&entry->key[2], memory_order_acquire) != last)
         return 0;
-    size_t count = about >> 8;
-    if (ids != NULL)
-        for (size_t i = 0; i < count && i < BPE_CACHE_TOKENS; i++)
-            ids[i] = atomic_load_explicit(&entry->ids[i], memory_order_acquire);
-    return atomic_load_explicit(&entry->sequence, memory_order_relaxed) == sequence ? count : 0;
+    for (size_t i = 0; i < BPE_CACHE_TOKENS; i++)
+        ids[i] = atomic_load_explicit(&entry->ids[i], memory_order_acquire);
+    return atomic_load_explicit(&entry->sequence, memory_order_relaxed) == sequence ? about >> 8 : 0;
 }
 
 size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,

@@ -316,7 +316,7 @@ void bpe_cover(const struct bpe *bpe, const char *at, size_t length, struct bpe_
 #define BPE_CACHE_TOKENS 8
 struct bpe_cache *bpe_cache_create(void);
 void bpe_cache_destroy(struct bpe_cache *cache);
-/* The number of tokens, 0 where it is not known; `ids` may be NULL. */
+/* The number of tokens, 0 where it is not known; the rest of `ids` is of no use. */
 size_t bpe_cache_get(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,
                      uint32_t ids[BPE_CACHE_TOKENS]);
 void bpe_cache_put(struct bpe_cache *cache, const struct bpe_key *key, const char *at, size_t length,

@@ -1,6 +1,9 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "core/mem.h"
 #include "core/utf8.h"
@@ -86,10 +89,40 @@ static inline size_t take_wide(const unsigned char *at, size_t left, uint32_t *c
     return *character == UTF8_INVALID ? 0 : len;
 }
 
+#if defined(__SSE2__)
+/* One bit for each byte that is one of `count` from `first` on. */
+static inline unsigned bits_of(__m128i bytes, unsigned char first, int count)
+{
+    __m128i shifted = _mm_sub_epi8(bytes, _mm_set1_epi8((char)(first + 128)));
+    return (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(shifted, _mm_set1_epi8((char)(count - 128))));
+}
+#endif
+
 /* U+4000 to U+9FFF: nothing but ideographs, and hexagrams. */
 static inline bool is_plain_ideograph(const unsigned char *at, size_t left)
 {
     return at[0] - 0xE4u < 6 && left >= 3 && (at[1] & 0xC0) == 0x80 && (at[2] & 0xC0) == 0x80;
+}
+
+/* Bytes of the whole characters at `at`, five at most, that stay in any text and of which Chinese and Japanese mostly
+ * are: U+3000 to U+30FF but for marks, U+4000 to U+9FFF, U+FF00 to U+FF3F. */
+static inline size_t take_east_asian(const unsigned char *at, size_t left)
+{
+#if defined(__SSE2__)
+    if (at[0] < 0xE3 || left < 16)
+        return 0;
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    unsigned kana = bits_of(bytes, 0xE3, 1) & bits_of(bytes, 0x80, 4) >> 1;
+    kana &= ~(bits_of(bytes, 0x80, 1) >> 1 & bits_of(bytes, 0xAA, 6) >> 2);
+    kana &= ~(bits_of(bytes, 0x82, 1) >> 1 & bits_of(bytes, 0x99, 2) >> 2);
+    unsigned full_width = bits_of(bytes, 0xEF, 1) & bits_of(bytes, 0xBC, 1) >> 1;
+    unsigned first = (bits_of(bytes, 0xE4, 6) | kana | full_width) & 0x1249;
+    unsigned good = first | (bits_of(bytes, 0x80, 64) & 0x6DB6);
+    return good == 0x7FFF ? 15 : (unsigned)__builtin_ctz(~good) / 3 * 3;
+#else
+    (void)at, (void)left;
+    return 0;
+#endif
 }
 
 struct text_look text_look_over(struct str text)
@@ -99,8 +132,8 @@ struct text_look text_look_over(struct str text)
     size_t at = skip_ascii(text, 0);
     while (at < text.len) {
         uint32_t character;
-        size_t len = 3;
-        if (!is_plain_ideograph(bytes + at, text.len - at)) {
+        size_t len = take_east_asian(bytes + at, text.len - at);
+        if (len == 0) {
             len = take_wide(bytes + at, text.len - at, &character);
             if (len == 0)
                 return look;
