@@ -178,19 +178,27 @@ static int speed(bool with_ids, const char *image_path, const char *documents_pa
     return 0;
 }
 
-static void append(struct transcript *transcript, struct token_meter *meter, enum message_role role, struct str text)
+/* Puts a message into the transcript, as a session does before it counts; `thought` gets where the model's thought
+ * stands in it. */
+static void append(struct transcript *transcript, enum message_role role, struct str text,
+                   struct thought_range *thought)
 {
-    enum status status;
-    if (role == MESSAGE_ASSISTANT) {
-        struct thought_range thought = thought_range_find(text);
-        status = transcript_append_assistant(transcript, text, &thought);
-        token_meter_append_completion(meter, str_slice(text, thought.from, thought.to), text, -1);
-    } else {
-        status = transcript_append(transcript, role, text);
-        token_meter_append(meter, text);
-    }
+    *thought = thought_range_find(text);
+    enum status status = role == MESSAGE_ASSISTANT ? transcript_append_assistant(transcript, text, thought)
+                                                   : transcript_append(transcript, role, text);
     if (status != STATUS_OK)
         fail("the conversation cannot be taken", NULL);
+}
+
+/* Tokens of the prompt once the message is in it; 0 behind a completion, when none is sent. */
+static int64_t count_message(struct token_meter *meter, enum message_role role, struct str text,
+                             const struct thought_range *thought)
+{
+    if (role == MESSAGE_ASSISTANT)
+        token_meter_append_completion(meter, str_slice(text, thought->from, thought->to), text, -1);
+    else
+        token_meter_append(meter, text);
+    return role == MESSAGE_USER ? token_meter_prompt(meter) : 0;
 }
 
 static int meter(const char *image_path, const char *template_name, const char *documents_path)
@@ -213,9 +221,10 @@ static int meter(const char *image_path, const char *template_name, const char *
     const char *comma = "";
     for (size_t n = 0; next_document(&documents, &document); n++) {
         enum message_role role = n == 0 ? MESSAGE_SYSTEM : n % 2 ? MESSAGE_USER : MESSAGE_ASSISTANT;
+        struct thought_range thought;
+        append(transcript, role, document, &thought);
         double start = seconds();
-        append(transcript, &meter, role, document);
-        int64_t tokens = role == MESSAGE_USER ? token_meter_prompt(&meter) : 0;
+        int64_t tokens = count_message(&meter, role, document, &thought);
         all += seconds() - start;
         if (role == MESSAGE_USER) {
             printf("%s%lld", comma, (long long)tokens);
