@@ -198,7 +198,7 @@ static bool enter(struct writer *w, uint32_t node, enum construct construct)
     case CONSTRUCT_CODE:
         return true;
     case CONSTRUCT_BREAK:
-        writer_break(w);
+        writer_line_break(w);
         return false;
     case CONSTRUCT_IMAGE:
         if (!writer_math_image(w, node))

@@ -54,7 +54,7 @@ void writer_enter_rule(struct writer *w)
         w->rule = true;
 }
 
-void writer_break(struct writer *w)
+void writer_line_break(struct writer *w)
 {
     if (w->due >= DUE_BREAK) {
         writer_want(w, w->single == LINE_FREE ? DUE_BLANK : DUE_BREAK);

@@ -272,7 +272,7 @@ void writer_enter_heading(struct writer *w, uint32_t node);
 void writer_leave_heading(struct writer *w, uint32_t node);
 void writer_enter_quote(struct writer *w, uint32_t node);
 void writer_enter_rule(struct writer *w);
-void writer_break(struct writer *w);
+void writer_line_break(struct writer *w);
 
 /* A reading of ruby, in parentheses. False when it has no text: then it is not entered. */
 bool writer_enter_reading(struct writer *w, uint32_t node);
