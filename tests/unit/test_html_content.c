@@ -243,6 +243,26 @@ static void html_content__gives_a_text_once(void **state)
     free(text);
 }
 
+/* Cards say their title several times; cells, code and items of one list may be equal. */
+static void html_content__leaves_out_echoes(void **state)
+{
+    (void)state;
+    char *text =
+        content_of("<main><h1>Mugs</h1><p>" RIVER "</p><div><a href=/1><span>Clay mug</span></a><h3>Clay mug</h3>"
+                   "<p>" MILL "</p></div><table><tr><th>none</th><td>none</td></tr></table><ul><li>la la</li>"
+                   "<li>la la</li></ul><p>" WALK "</p></main>");
+    const char *first = strstr(text, "Clay mug");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "Clay mug"));
+    first = strstr(text, "none");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "none"));
+    first = strstr(text, "la la");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "la la"));
+    free(text);
+}
+
 static double seconds_for(const char *piece, size_t n)
 {
     size_t length = strlen(piece);
@@ -284,6 +304,7 @@ int main(void)
         cmocka_unit_test(html_content__keeps_comments_when_asked),
         cmocka_unit_test(html_content__leaves_the_whole_page_but_what_is_hidden),
         cmocka_unit_test(html_content__gives_a_text_once),
+        cmocka_unit_test(html_content__leaves_out_echoes),
         cmocka_unit_test(html_content__is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,6 +271,79 @@ static void html_hidden__pages_that_appear_are_read(void **state)
     }
 }
 
+#define LONG WALK WALK WALK WALK
+
+/* Panels that a button, a tab or a summary in sight opens are read, by the names that both sides have for each other.
+ */
+static void html_hidden__panels_with_a_control_are_read(void **state)
+{
+    (void)state;
+    static const char *const read[] = {
+        "<button aria-controls=p1>Why?</button><div id=p1 role=region hidden><p>PANEL " WALK "</p></div>",
+        "<h3><button id=b1>Why?</button></h3><section aria-labelledby=b1 aria-hidden=true><p>PANEL " WALK
+        "</p></section>",
+        "<ul><li role=tab aria-controls='x p2'>Size</li></ul><div id=p2 role=tabpanel "
+        "style='display:none'><p>PANEL " WALK "</p></div>",
+        "<div role=button id=b2><i></i><b>More</b></div><div role=region aria-labelledby='x b2' style='height:0;"
+        "overflow:hidden'><p>PANEL " WALK "</p></div>",
+        "<details><summary>Why?</summary><div aria-hidden=true><p>PANEL " WALK "</p></div></details>",
+        "<button aria-controls=p1>Out</button><div id=p1 role=region hidden><p>" WALK "</p><button aria-controls=p3>In"
+        "</button><div id=p3 role=region hidden><p>PANEL " WALK "</p></div></div>",
+    };
+    for (size_t i = 0; i < COUNT(read); i++) {
+        char *html = mem_printf("<main>" SHOWN "%s<p>" WALK WALK "</p></main>", read[i]);
+        char *text = convert(html, (struct html_options){.whole_page = true});
+        if (!strstr(text, "PANEL"))
+            fail_msg("not read: %s", read[i]);
+        free(text);
+        free(html);
+    }
+}
+
+static void html_hidden__panels_without_a_control_hide(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {
+        "<div id=p1 role=region hidden>SECRET</div>",
+        "<div id=p1 role=region hidden>SECRET</div><button aria-controls=p1>Why?</button>",
+        "<button aria-controls=p1></button><div id=p1 role=region hidden>SECRET</div>",
+        "<button aria-controls=p1 hidden>Why?</button><div id=p1 role=region hidden>SECRET</div>",
+        "<p aria-controls=p1 id=b1>Why?</p><div id=p1 role=region aria-labelledby=b1 hidden>SECRET</div>",
+        "<button aria-controls=p1>Why?</button><div id=p1 hidden>SECRET</div>",
+        "<button aria-controls=p1 id=b1>Why?</button><div id=p1 role=menu aria-labelledby=b1 hidden>SECRET</div>",
+        "<button aria-controls=''>Why?</button><div id='' role=region aria-labelledby='' hidden>SECRET</div>",
+        "<nav><button aria-controls=p1>Menu</button><div id=p1 role=region hidden>SECRET</div></nav>",
+        "<button aria-controls=p1>Why?</button><div id=p1 role=region hidden>x<p hidden>SECRET</p></div>",
+        "<details><summary>Why?</summary><p>x<i hidden>SECRET</i></p></details>",
+    };
+    for (size_t i = 0; i < COUNT(hidden); i++)
+        assert_hidden("", hidden[i]);
+}
+
+/* A main element of which nothing is to be seen is the page behind its cover, unless there is other text. */
+static void html_hidden__covered_main_parts_are_read(void **state)
+{
+    (void)state;
+    static const char *const covers[] = {
+        "<nav>Shop</nav><main><div style='display:none'>Sorry.</div><div style='display:none'><p>" LONG
+        "</p><p hidden>SECRET</p></div></main><p>Cart</p>",
+        "<nav>Shop</nav><div role=main hidden><p>" LONG "</p><p hidden>SECRET</p></div><p>Cart</p>",
+    };
+    for (size_t i = 0; i < COUNT(covers); i++) {
+        char *text = convert(covers[i], (struct html_options){0});
+        assert_non_null(strstr(text, "whoever walks"));
+        assert_null(strstr(text, "SECRET"));
+        assert_null(strstr(text, "Sorry"));
+        free(text);
+    }
+    char *text = convert("<p>" LONG "</p><main hidden><p>SECRET " LONG "</p></main>", (struct html_options){0});
+    assert_null(strstr(text, "SECRET"));
+    free(text);
+    text = convert("<main><p>Here.</p><div hidden><p>SECRET " LONG "</p></div></main>", (struct html_options){0});
+    assert_null(strstr(text, "SECRET"));
+    free(text);
+}
+
 /* A visible text that only stands in furniture is no reason to look at a hidden one that is not much longer. */
 static void html_hidden__visible_asides_are_the_page(void **state)
 {
@@ -305,6 +378,11 @@ static void html_hidden__empty_pages_give_what_they_tell(void **state)
         {"<meta name=description content='What the page is about.'><p>Loading", "Loading\n\nWhat the page is about.\n"},
         {"<meta name=description content='Loading, says the page.'><p>Loading", "Loading, says the page.\n"},
         {"<p>nothing told", "nothing told\n"},
+        {"<footer><p>Imprint</p></footer>", "Imprint\n"},
+        {"<noscript>Scripts are needed.</noscript><footer><p>Imprint</p></footer>", "Imprint\n"},
+        {"<meta name=description content='What it is about.'><footer><p>Imprint</p></footer>", "What it is about.\n"},
+        {"<noscript>Scripts are needed.</noscript><div id=app></div><script>run()</script>", ""},
+        {"<noscript>Read without scripts.</noscript>", "Read without scripts.\n"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char *text = convert(cases[i].html, (struct html_options){0});
@@ -326,6 +404,9 @@ int main(void)
         cmocka_unit_test(html_hidden__elements_without_a_node_hide),
         cmocka_unit_test(html_hidden__characters_without_a_shape_go),
         cmocka_unit_test(html_hidden__pages_that_appear_are_read),
+        cmocka_unit_test(html_hidden__panels_with_a_control_are_read),
+        cmocka_unit_test(html_hidden__panels_without_a_control_hide),
+        cmocka_unit_test(html_hidden__covered_main_parts_are_read),
         cmocka_unit_test(html_hidden__visible_asides_are_the_page),
         cmocka_unit_test(html_hidden__empty_pages_give_what_they_tell),
     };

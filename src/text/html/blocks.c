@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "text/html/blocks_internal.h"
+#include "text/html/panels.h"
 #include "text/html/visible.h"
 
 #define RUNNING_LENGTH 60  /* characters that make a block one of running text */
@@ -71,6 +72,8 @@ struct cutter {
     uint32_t counted_link; /* in the block being read */
     uint32_t breaks;       /* since the last text */
     bool open;             /* a block is being read */
+    struct html_panels panels;
+    uint32_t cover; /* a hidden element that counts as visible */
 };
 
 static void read_class(struct cutter *cutter, struct str class, uint32_t node)
@@ -219,6 +222,16 @@ static bool is_comments(const struct html_blocks *blocks, uint32_t i)
     return (named || typed) && node->element != HTML_MAIN && (html_flags(node->element) & ELEMENT_BLOCK);
 }
 
+/* Whether an element that says it is hidden is one that a person gets to see: a panel that a control opens, or the
+ * cover of a main part that is all under it. */
+static bool is_offered(const struct cutter *cutter, uint32_t i)
+{
+    const uint32_t furniture = PLACE_NAV | PLACE_FOOTER | PLACE_HEADER | PLACE_FORM | PLACE_DIALOG;
+    const struct html_node *node = &cutter->tree->nodes[i];
+    return i == cutter->cover ||
+           (!(cutter->out->place[node->parent] & furniture) && html_panels_open(&cutter->panels, cutter->tree, i));
+}
+
 static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
 {
     const struct html_tree *tree = cutter->tree;
@@ -234,10 +247,13 @@ static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
             continue;
         }
         uint8_t mark = html_visibility(tree, i, seen);
+        if ((mark & MARK_HIDDEN) && is_offered(cutter, i))
+            mark = 0;
         if ((how & CUT_NO_NOTES) && node->element == HTML_NOSCRIPT)
             mark = MARK_DROPPED | MARK_HIDDEN;
         if (!mark) {
             read_element(cutter, i);
+            html_panels_see(&cutter->panels, tree, i);
             mark = (how & CUT_NO_COMMENTS) && is_comments(out, i) ? MARK_DROPPED : 0;
         }
         if (mark) {
@@ -250,6 +266,7 @@ static void cut(struct cutter *cutter, unsigned how, uint8_t *marks)
         i++;
     }
     end_block(cutter);
+    html_panels_finish(&cutter->panels);
     out->before[tree->count] = out->count;
 }
 
@@ -359,6 +376,18 @@ static bool notes_go(const struct html_blocks *blocks)
     return notes && notes < blocks->count && running < 2 * others + RUNNING_LENGTH;
 }
 
+/* Cuts with what covers the main part of the page, where there is little to be seen beside it. */
+static void uncover_main(struct cutter *cutter, unsigned how, uint8_t *marks, struct html_blocks *out)
+{
+    if (out->totals[out->count].running >= MUCH_HIDDEN)
+        return;
+    cutter->cover = html_covered_main(cutter->tree);
+    if (!cutter->cover)
+        return;
+    memset(marks, 0, cutter->tree->count);
+    cut_from_start(cutter, out, how, marks);
+}
+
 /* Cuts with what is hidden, too, and takes that for the page when there is much more text in it. */
 static bool see_hidden_text(struct cutter *cutter, uint8_t *marks, struct html_blocks *out)
 {
@@ -392,6 +421,8 @@ void html_blocks_init(const struct html_tree *tree, bool keep_comments, uint8_t 
     cut_from_start(cutter, out, how, marks);
     if (!out->totals[out->count].plain && see_hidden_text(cutter, marks, out))
         how |= CUT_HIDDEN;
+    else
+        uncover_main(cutter, how, marks, out);
     const unsigned first = how;
     if (notes_go(out))
         how |= CUT_NO_NOTES;

@@ -95,7 +95,8 @@ struct html_blocks {
 /* Cuts the page. Sets `marks` of what is hidden, never text, or readers' comments to MARK_DROPPED (hidden: and
  * MARK_HIDDEN); everything else is left as it is. Linear.
  *
- * Where a reader sees no text but furniture, nothing or a banner over the rest, what is hidden counts as visible.
+ * Where a reader sees no text but furniture, nothing or a banner over the rest, what is hidden counts as visible, and
+ * so do what covers all of the main element and what a control in sight opens (panels.h), but in navigation and forms.
  * What is in <noscript> is hidden unless most of the text is there.
  * Comments go, unless they are to be kept, where the page says it is an article, and elsewhere when the page has enough
  * other text: in a forum everything may be named so. */

@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "text/html/features.h"
+#include "text/html/hints.h"
 
 /* One step of a tree, in the order of a walk that goes to the left first: the next one is the left child. A step with
  * the feature LEAF is an end, and its number what is added to the block's score. */
@@ -20,8 +21,9 @@ _Static_assert(HTML_FEATURES < LEAF, "a feature fits in a byte");
 
 #include "text/html/content_model.inc"
 
-#define BINS          512  /* of likelihoods, when the threshold is looked for */
-#define GAP_THRESHOLD 0.6f /* of the threshold */
+#define BINS          512   /* of likelihoods, when the threshold is looked for */
+#define CAUTION       0.75f /* of the log-odds that the model gives, on pages that are no articles */
+#define GAP_THRESHOLD 0.6f  /* of the threshold */
 #define COPY_WORDS    8
 #define REGION_SHARE  0.9   /* of all that is likely content stands in the region */
 #define LEAST_TAKEN   0.3   /* of the region, or it is left as it is */
@@ -43,6 +45,16 @@ static float score_row(const float *row)
     return 1 / (1 + expf(-sum));
 }
 
+/* What a likelihood is worth. Nearly all articles are made alike; of lists, shops and services the model has seen few
+ * that are like the next one, and is surer of them than it is right. */
+static double worth(const struct html_blocks *blocks, float score)
+{
+    if (blocks->kinds & (KIND_ARTICLE | KIND_OG_ARTICLE))
+        return (double)score;
+    float yes = powf(score, CAUTION), no = powf(1 - score, CAUTION);
+    return (double)(yes / (yes + no));
+}
+
 /* The likelihood from which on blocks are kept: where the expected F1 of the words kept is greatest, within bounds that
  * hold for pages on which the model is unsure throughout, but not where it sees nothing that is content. */
 static float find_threshold(const struct html_blocks *blocks, const float *scores, float likeliest)
@@ -51,9 +63,10 @@ static float find_threshold(const struct html_blocks *blocks, const float *score
     int threshold = 0;
     for (uint32_t i = 0; i < blocks->count; i++) {
         int bin = (int)(scores[i] * (BINS - 1));
+        double likely = blocks->items[i].words * worth(blocks, scores[i]);
         words[bin] += blocks->items[i].words;
-        good[bin] += (double)blocks->items[i].words * scores[i];
-        all_good += (double)blocks->items[i].words * scores[i];
+        good[bin] += likely;
+        all_good += likely;
     }
     double kept = 0, kept_good = 0;
     for (int bin = BINS - 1; bin >= 0; bin--) {
@@ -140,12 +153,27 @@ static void fill_region(const struct html_blocks *blocks, const float *scores, b
     }
 }
 
+/* Whether a block says what the one kept before it says, in another element: a picture's caption and the title below
+ * it, say. Cells, code and items of one list may well be equal. */
+static bool is_echo(const struct html_blocks *blocks, uint32_t before, uint32_t block)
+{
+    const struct html_block *one = &blocks->items[before], *other = &blocks->items[block];
+    const struct html_node *nodes = blocks->tree->nodes;
+    bool alike = blocks->signature[one->element] == blocks->signature[other->element] &&
+                 nodes[one->element].parent == nodes[other->element].parent;
+    return before < block && one->first_same == other->first_same && !alike &&
+           !(blocks->place[other->first] & (PLACE_TABLE | PLACE_CODE));
+}
+
 /* Of longer texts that a page has several times, for narrow and for wide screens, say, the first that is kept stays. */
 static void drop_copies(const struct html_blocks *blocks, bool *kept)
 {
     bool *seen = mem_calloc(blocks->count, sizeof *seen);
-    for (uint32_t i = 0; i < blocks->count; i++) {
+    for (uint32_t i = 0, last = 0; i < blocks->count; i++) {
         const struct html_block *block = &blocks->items[i];
+        if (kept[i] && is_echo(blocks, last, i))
+            kept[i] = false;
+        last = kept[i] ? i : last;
         if (!kept[i] || block->same < 2 || block->words < COPY_WORDS)
             continue;
         kept[i] = !seen[block->first_same];
@@ -228,7 +256,7 @@ static void mark_rest(const struct html_blocks *blocks, const bool *kept, uint8_
     free(kept_before);
 }
 
-/* Whether scripts make the page, and all there is without them stands in a footer, or is a short note about that. */
+/* Whether all there is stands in a footer, or is a short note to those who run no scripts: a page that scripts make. */
 static bool is_empty_shell(const struct html_blocks *blocks)
 {
     uint32_t notes = 0;
@@ -239,10 +267,7 @@ static bool is_empty_shell(const struct html_blocks *blocks)
         else if (!(place & PLACE_FOOTER))
             return false;
     }
-    bool scripted = false;
-    for (uint32_t i = 0; i < blocks->tree->count && !scripted; i++)
-        scripted = blocks->tree->nodes[i].element == HTML_SCRIPT;
-    return scripted && notes < LONG_NOTE;
+    return notes < LONG_NOTE;
 }
 
 void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks)

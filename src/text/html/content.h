@@ -15,9 +15,9 @@ struct html_content_options {
 };
 
 /* Sets `marks`, one byte of enum html_mark per node, all of them. A page with text never gets all of it dropped,
- * unless scripts make the page and all of it is a footer or a note that they are needed; where a reader sees nothing,
- * or nothing but a banner, as on pages that scripts reveal, what is hidden is taken for visible. Linear in the page.
- * The marks depend on nothing but the tree and the options. */
+ * unless all of it is a footer or a note that scripts are needed; where a reader sees nothing, or nothing but a banner,
+ * or nothing in the main element, as on pages that scripts reveal, what is hidden is taken for visible. Linear in the
+ * page. The marks depend on nothing but the tree and the options. */
 void html_mark_content(const struct html_tree *tree, const struct html_content_options *options, uint8_t *marks);
 
 #endif

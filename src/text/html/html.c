@@ -93,6 +93,22 @@ static void take_told(const struct html_meta *meta, const struct html_write_opti
     buf_finish(&written);
 }
 
+/* What a reader sees of a page that has no content, a footer. Where there are scripts nobody sees the notes to those
+ * who run none. */
+static void take_all(const struct html_tree *tree, const struct html_write_options *how, struct html_page *page)
+{
+    bool scripted = false;
+    uint8_t *marks = mem_alloc(tree->count);
+    html_mark_content(tree, &(struct html_content_options){.whole_page = true}, marks);
+    for (uint32_t i = 1; i < tree->count && !scripted; i++)
+        scripted = tree->nodes[i].element == HTML_SCRIPT;
+    for (uint32_t i = 1; i < tree->count && scripted; i++)
+        marks[i] |= tree->nodes[i].element == HTML_NOSCRIPT ? MARK_DROPPED : 0;
+    buf_reset(&page->markdown);
+    page->truncated = !html_tree_write(tree, marks, how, &page->markdown);
+    free(marks);
+}
+
 static void take_meta(struct html_meta *meta, struct html_page *page)
 {
     page->title = meta->title;
@@ -122,6 +138,8 @@ static void convert(const struct html_tree *tree, const struct html_options *opt
         page->truncated = !html_tree_write(tree, marks, &how, &page->markdown);
     if (!is_canceled(options))
         take_told(&meta, &how, page);
+    if (!is_canceled(options) && !str_trim(buf_str(&page->markdown)).len)
+        take_all(tree, &how, page);
     take_meta(&meta, page);
     html_meta_finish(&meta);
     html_base_finish(&base);

@@ -6,7 +6,8 @@
  * scripts, navigation, banners, readers' comments and everything hidden, where instructions to language models like to
  * stand), and the rest is written as Markdown (write.h): headings, paragraphs, nested lists, GFM tables, fenced code
  * with its language, quotes, formulas, footnotes, links made absolute. A page that has any visible text never comes
- * back empty, but for one that scripts make and that shows a footer alone.
+ * back empty: of one that scripts make the text or description that it tells to search engines is given, and where it
+ * tells none the footer. A short note in <noscript>, that its scripts are needed, is no text of a page.
  *
  * Pure: no I/O, no state between calls, any thread. Time is linear in the input, at any depth of nesting.
  */

@@ -114,3 +114,36 @@ bool html_text_appears(const struct html_tree *tree)
     }
     return appearing >= shown / 2;
 }
+
+static bool is_main(const struct html_tree *tree, const struct html_node *node)
+{
+    struct str role = html_tree_attribute(tree, node, HTML_ATTRIBUTE_ROLE);
+    return node->element == HTML_MAIN || str_equal_ascii_nocase(str_trim(role), STR("main"));
+}
+
+uint32_t html_covered_main(const struct html_tree *tree)
+{
+    uint32_t main = 1, hidden = 0, cover = 0;
+    while (main < tree->count && !is_main(tree, &tree->nodes[main]))
+        main++;
+    size_t all = 0, inside = 0, most = 0;
+    for (uint32_t i = main; main < tree->count && i < tree->nodes[main].end;) {
+        const struct html_node *node = &tree->nodes[i];
+        bool text = node->element == HTML_TEXT, covered = hidden && i < tree->nodes[hidden].end;
+        size_t length = text ? str_trim(node->text).len : 0;
+        if (length && !covered)
+            return 0;
+        if (!text && !covered && look_of_node(tree, node) != HTML_LOOK_SHOWN) {
+            hidden = i;
+            inside = 0;
+        }
+        all += length;
+        inside += length;
+        if (inside > most) {
+            most = inside;
+            cover = hidden;
+        }
+        i = !text && is_silent(tree, node) ? node->end : i + 1;
+    }
+    return most >= all / 5 * 4 ? cover : 0;
+}

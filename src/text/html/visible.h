@@ -28,6 +28,10 @@ enum html_look html_look_of(enum html_element element, const struct html_attribu
  * `seen`: the least visible look that counts as visible. */
 uint8_t html_visibility(const struct html_tree *tree, uint32_t node, enum html_look seen);
 
+/* The hidden element that holds the text of the main part of a page of which nothing else is to be seen, the main
+ * element itself or one in it, as where a script takes a cover away; 0 where there is none. Linear. */
+uint32_t html_covered_main(const struct html_tree *tree);
+
 /* Whether what is about to come into view is a good part of the page's text. Linear in the page. */
 bool html_text_appears(const struct html_tree *tree);
 
