@@ -241,6 +241,79 @@ static void meta__date_is_from_the_best_source(void **state)
     }
 }
 
+#define SITE(name) "<meta property='og:site_name' content='" name "'>"
+
+/* Pages whose byline and date are for readers alone, as newsrooms and blogs of each language write them. */
+static void meta__speaks_many_languages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *html, *title, *author, *date;
+    } cases[] = {
+        {"<html lang=en><h1>T</h1><p>Posted on March 4, 2020 by Jane Doe</p>", "T", "Jane Doe", "2020-03-04"},
+        {"<html lang=de><title>Der lange Weg – Blatt</title>" SITE(
+             "Blatt") "<h1>Der lange Weg</h1><p>Von Jürgen Groß am 4. März 2020</p>",
+         "Der lange Weg", "Jürgen Groß", "2020-03-04"},
+        {"<html lang=de><h1>T</h1><p>Autor: Jürgen Groß</p><p>Stand: 04.03.2020, 10:15 Uhr</p>", "T", "Jürgen Groß",
+         "2020-03-04"},
+        {"<html lang=fr><h1>T</h1><p>Publié le 1er août 2019 à 10h15 par Hélène Écuyer</p>", "T", "Hélène Écuyer",
+         "2019-08-01"},
+        {"<html lang=fr><h1>T</h1><p>Auteur : Hélène Écuyer</p><p>Mis à jour le 5 févr. 2021</p><p>4 déc. 2020</p>",
+         "T", "Hélène Écuyer", "2020-12-04"},
+        {"<html lang=es><h1>T</h1><p>Por Íñigo Núñez</p><p>Madrid, 4 de septiembre de 2020</p>", "T", "Íñigo Núñez",
+         "2020-09-04"},
+        {"<html lang=it><h1>T</h1><p>di Niccolò Rossi</p><p>Pubblicato il 4 gen 2020</p>", "T", "Niccolò Rossi",
+         "2020-01-04"},
+        {"<html lang=it><h1>T</h1><p>A cura di Niccolò Rossi</p><p>4 agosto 2020</p>", "T", "Niccolò Rossi",
+         "2020-08-04"},
+        {"<html lang=pt><h1>T</h1><p>Escrito por João Gonçalves</p><p>4 de março de 2020 às 10h</p>", "T",
+         "João Gonçalves", "2020-03-04"},
+        {"<html lang=nl><h1>T</h1><p>Geschreven door Anouk de Wit op 4 mrt. 2020</p>", "T", "Anouk de Wit",
+         "2020-03-04"},
+        {"<html lang=ru><h1>Т</h1><p>Автор: Анна Петрова</p><p>Опубликовано 4 мая 2020 г.</p>", "Т", "Анна Петрова",
+         "2020-05-04"},
+        {"<html lang=ru><h1>Т</h1><p>Май 4, 2020</p><p>Текст: Анна Петрова</p>", "Т", "Анна Петрова", "2020-05-04"},
+        {"<html lang=pl><h1>T</h1><p>Napisane przez Łukasz Żak</p><p>4 października 2020</p>", "T", "Łukasz Żak",
+         "2020-10-04"},
+        {"<html lang=tr><h1>T</h1><p>Yazar: Şule Öztürk</p><p>4 Ağu 2020 10:15</p>", "T", "Şule Öztürk", "2020-08-04"},
+        {"<html lang=ar><h1>ت</h1><p>بقلم: ليلى حسن</p><p>٤ مارس ٢٠٢٠</p>", "ت", "ليلى حسن", "2020-03-04"},
+        {"<html lang=ar><h1>ت</h1><p>الكاتب: ليلى حسن</p><p>4 آذار 2020</p>", "ت", "ليلى حسن", "2020-03-04"},
+        {"<html lang=fa><h1>ت</h1><p>۲۰۲۰/۰۳/۰۴</p>", "ت", NULL, "2020-03-04"},
+        {"<html lang=hi><h1>त</h1><p>लेखक: मीरा शर्मा</p><p>४ मई २०२०</p>", "त", "मीरा शर्मा", "2020-05-04"},
+        {"<html lang=zh><title>山上的塔-某某网</title>" SITE("某某网") "<p>作者：王小明</p><p>2020年03月04日 10:15</p>",
+         "山上的塔", "王小明", NULL},
+        {"<html lang=zh><title>山上的塔_新闻_某某网</title><h1>山上的塔</h1><p>作者：王小明</p><p>2020年03月04日 "
+         "10:15</p>",
+         "山上的塔", "王小明", "2020-03-04"},
+        {"<html lang=zh-TW><h1>塔</h1><p>文／王小明</p><p>民國109年3月4日</p>", "塔", "王小明", "2020-03-04"},
+        {"<html lang=ja><title>山の塔｜某紙</title>" SITE(
+             "某紙") "<h1>山の塔</h1><p>執筆者：山田花子</p><p>2020年3月4日（水）</p>",
+         "山の塔", "山田花子", "2020-03-04"},
+        {"<html lang=ja><h1>塔</h1><p>令和2年3月4日</p>", "塔", NULL, "2020-03-04"},
+        {"<html lang=ja><h1>塔</h1><p>令和元年１０月４日</p>", "塔", NULL, "2019-10-04"},
+        {"<html lang=ko><title>산 위의 탑 &lt; 사회 &lt; 어느신문</title>" SITE(
+             "어느신문") "<h1>산 위의 탑</h1><p>김영희 기자</p><p>입력 2020.03.04 10:15</p>",
+         "산 위의 탑", "김영희", "2020-03-04T10:15:00"},
+        {"<html lang=ko><h1>탑</h1><p>작성자: 김영희</p><p>2020년 3월 4일</p>", "탑", "김영희", "2020-03-04"},
+        {"<html lang=fr><h1>T</h1><p>Par <a href=/x>Hélène Écuyer</a></p>", "T", "Hélène Écuyer", NULL},
+        {"<html lang=en><h1>T</h1><p>Door Window Sensor</p>", "T", NULL, NULL},
+        {"<html lang=en><h1>T</h1><p>Door</p><p><b>Window Sensor</b></p><p>Text</p><p><b>Large Print</b></p>", "T",
+         NULL, NULL},
+        {"<h1>T</h1><p>Door and window</p><p>Text Jane Doe</p>", "T", NULL, NULL},
+        {"<html lang=de><h1>T</h1><a class=author-link href=/x>Alle Beiträge anzeigen</a>", "T", NULL, NULL},
+        {"<meta name='twitter:label1' content='Napisane przez'><meta name='twitter:data1' content='Łukasz "
+         "Żak'><h1>T</h1>",
+         "T", "Łukasz Żak", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct html_meta meta = read_page(cases[i].html);
+        assert_text(meta.title, cases[i].title, cases[i].html);
+        assert_text(meta.author, cases[i].author, cases[i].html);
+        assert_text(meta.date, cases[i].date, cases[i].html);
+        html_meta_finish(&meta);
+    }
+}
+
 static void meta__site_language_and_address(void **state)
 {
     (void)state;
@@ -336,13 +409,10 @@ static void meta__survives_hostile_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meta__title_is_without_the_site),
-        cmocka_unit_test(meta__authors_are_found_and_cleaned),
-        cmocka_unit_test(meta__dates_become_iso),
-        cmocka_unit_test(meta__date_is_from_the_best_source),
-        cmocka_unit_test(meta__site_language_and_address),
-        cmocka_unit_test(meta__survives_hostile_pages),
-        cmocka_unit_test(meta__hidden_headings_are_no_titles),
+        cmocka_unit_test(meta__title_is_without_the_site), cmocka_unit_test(meta__authors_are_found_and_cleaned),
+        cmocka_unit_test(meta__dates_become_iso),          cmocka_unit_test(meta__date_is_from_the_best_source),
+        cmocka_unit_test(meta__speaks_many_languages),     cmocka_unit_test(meta__site_language_and_address),
+        cmocka_unit_test(meta__survives_hostile_pages),    cmocka_unit_test(meta__hidden_headings_are_no_titles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

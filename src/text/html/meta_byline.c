@@ -9,6 +9,18 @@
 
 /* ---- names in lines ---- */
 
+/* Without the short word that leads to a date: "Jane Doe am", "Jane Doe on". */
+static struct str without_preposition(struct str line)
+{
+    size_t last = str_rfind_char(line, ' ');
+    if (last == STR_NONE || line.len - last > 5)
+        return line;
+    for (size_t i = last + 1; i < line.len; i++)
+        if (line.data[i] < 'a' || line.data[i] > 'z')
+            return line;
+    return str_slice(line, 0, last);
+}
+
 /* Up to what no longer is a name in a line with one: a date, a bar, a bullet. */
 static struct str name_alone(struct str line)
 {
@@ -27,22 +39,37 @@ static struct str name_alone(struct str line)
             size_t month = str_rfind_char(str_slice(line, 0, end), ' ');
             if (month != STR_NONE && meta_is_month(str_slice(line, month + 1, end)))
                 end = month;
+            end = without_preposition(str_slice(line, 0, end)).len;
         }
     }
     return str_trim(str_slice(line, 0, end));
+}
+
+/* The name behind a date, in a line that begins with that: "Posted on March 4, 2020 by Jane Doe". */
+static struct str name_behind_date(struct str line)
+{
+    static const char *const words[] = {" by ", " von ", " par ", " por ", " da ", " di ", " door ", " przez ", " av "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t at = str_find(line, str_of(words[i]), 0);
+        if (at != STR_NONE && meta_is_date(str_slice(line, 0, at)))
+            return name_alone(str_slice(line, at + strlen(words[i]), line.len));
+    }
+    return (struct str){0};
 }
 
 /* Whether a word is one of buttons and menus, or of a date. */
 static bool is_furniture(struct str word)
 {
     static const char *const words[] = {
-        "more",     "posts",     "account",      "sign",    "free",     "trial",     "started",  "join",
-        "home",     "subscribe", "view",         "read",    "follow",   "share",     "login",    "profiles",
-        "profile",  "reviews",   "comment",      "history", "comments", "all",       "about",    "contact",
-        "search",   "menu",      "subscription", "monday",  "tuesday",  "wednesday", "thursday", "friday",
-        "saturday", "sunday",    "mon",          "tue",     "wed",      "thu",       "fri",      "sat",
-        "sun",      "minutes",   "min",          "ago",     "see",      "your",      "you",      "this",
-        "our",      "the",       "click",        "here",    "photo",    "image",     "updated",  "published"};
+        "more",      "posts",     "account",   "sign",     "free",   "trial",    "started",  "join",    "home",
+        "subscribe", "view",      "read",      "follow",   "share",  "login",    "profiles", "profile", "reviews",
+        "comment",   "history",   "comments",  "all",      "about",  "contact",  "search",   "menu",    "subscription",
+        "monday",    "tuesday",   "wednesday", "thursday", "friday", "saturday", "sunday",   "mon",     "tue",
+        "wed",       "thu",       "fri",       "sat",      "sun",    "minutes",  "min",      "ago",     "see",
+        "your",      "you",       "this",      "our",      "the",    "click",    "here",     "photo",   "image",
+        "updated",   "published", "alle",      "beiträge", "mehr",   "tous",     "articles", "voir",    "todos",
+        "artículos", "más",       "tutti",     "articoli", "leggi",  "meer",     "все",      "Все",     "статьи",
+        "wszystkie", "artykuły",  "więcej",    "tüm",      "Tüm",    "yazıları"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (str_equal_ascii_nocase(word, str_of(words[i])))
             return true;
@@ -86,7 +113,7 @@ static const char *const other_names[] = {"avatar", "image", "img",       "photo
                                           "role",   "count", "rank",      "badge", "link-list", NULL};
 
 struct byline_words {
-    struct meta_words author_pages, people_pages, author_names, member_names;
+    struct meta_words author_pages, people_pages, author_names, member_names, bys;
 };
 
 static void init_words(struct byline_words *words)
@@ -95,6 +122,7 @@ static void init_words(struct byline_words *words)
     meta_words_init(&words->people_pages, people_pages);
     meta_words_init(&words->author_names, author_names);
     meta_words_init(&words->member_names, member_names);
+    meta_bys_init(&words->bys, false);
 }
 
 /* How likely an element holds the author's name: 0 not, else the lower the better. */
@@ -174,25 +202,41 @@ static void offer_byline(struct meta *meta, uint32_t node, unsigned rank)
     buf_finish(&text);
 }
 
-/* "By Jane Doe" in a text of its own, or "By" before an element with the name. */
-static void try_text(struct meta *meta, uint32_t node)
+/* Whether a text begins with the "by" of another language than English, which may be another word there: a door. */
+static bool is_foreign_by(enum meta_by by, struct str text)
 {
-    static const char *const marks[] = {"by ", "written by", "posted by", "von ", "par ", "por ", "作者", "автор"};
-    struct str text = str_trim(meta->tree->nodes[node].text);
+    return by == BY_WORD && !str_starts_with_nocase(text, STR("by"));
+}
+
+/* Whether a text that begins so and goes on with a name, or ends, is to be believed. */
+static bool is_by(const struct meta *meta, enum meta_by by, struct str text, struct str name)
+{
+    struct str language = meta_value(meta, META_LANGUAGE);
+    bool english = str_starts_with_nocase(language, STR("en"));
+    if (is_foreign_by(by, text) && (english || (!name.len && !language.len)))
+        return false;
+    bool bare = by == BY_BARE_LABEL && (unsigned char)text.data[0] < 0x80;
+    return !name.len || (!bare && !is_foreign_by(by, text)) || meta_is_person(name);
+}
+
+/* "By Jane Doe" in a text of its own, or "By" before an element with the name, or a name behind a date. */
+static void try_text(struct meta *meta, const struct meta_words *beginnings, uint32_t node)
+{
+    struct str text = str_trim(meta->tree->nodes[node].text), name = {0}, rest = {0};
     if (text.len > 100)
         return;
-    bool alone = str_equal_ascii_nocase(text, STR("by")) || str_equal_ascii_nocase(text, STR("by:"));
-    bool marked = alone;
-    for (size_t i = 0; !marked && i < sizeof marks / sizeof marks[0]; i++)
-        marked = str_starts_with_nocase(text, str_of(marks[i]));
-    if (!marked)
-        return;
-    struct str name = name_alone(meta_without_by(text));
+    bool may_be = meta_may_be_by(beginnings, text);
+    enum meta_by by = may_be ? meta_by(text, &rest) : BY_NONE;
+    enum meta_by alone = may_be && by == BY_NONE ? meta_by_alone(text) : BY_NONE;
+    if (by > BY_STRIPPED)
+        name = name_alone(meta_without_by(text));
+    else if (by == BY_NONE && alone == BY_NONE && meta_may_have_date(text))
+        name = name_behind_date(text);
     bool capital = name.len && !(name.data[0] >= 'a' && name.data[0] <= 'z');
-    if (!alone && name.len && name.len < text.len && capital && is_name(name)) {
+    if (capital && name.len < text.len && is_name(name) && is_by(meta, by, text, name)) {
         if (!meta_is_aside(meta, node))
             meta_offer(meta, META_AUTHOR, RANK_BYLINE + 5, name);
-    } else if (alone || meta_without_by(text).len == text.len) {
+    } else if (alone > BY_STRIPPED && is_by(meta, alone, text, (struct str){0})) {
         uint32_t next = node + 1;
         if (next < meta->tree->count && meta->tree->nodes[next].element != HTML_TEXT)
             offer_byline(meta, next, RANK_BYLINE + 5);
@@ -241,23 +285,19 @@ static void try_neighbours(struct meta *meta)
     }
 }
 
-/* The name that a text far from the heading says the page is by, or that is linked behind such a text. */
-static bool written_name(const struct meta *meta, uint32_t node, struct buf *name)
+/* The name that a text far from the heading says the page is by, or that stands in the element behind such a text. */
+static bool written_name(const struct meta *meta, const struct meta_words *beginnings, uint32_t node, struct buf *name)
 {
-    static const char *const marks[] = {
-        "written by", "words by",        "authored by", "article by", "geschrieben von", "écrit par", "escrito por",
-        "scritto da", "geschreven door", "автор",       "autor:",     "auteur :",        "作者"};
     const struct html_tree *tree = meta->tree;
-    struct str text = str_trim(tree->nodes[node].text);
-    bool marked = false;
-    for (size_t i = 0; !marked && text.len <= MAX_NAME_BYTES && i < sizeof marks / sizeof marks[0]; i++)
-        marked = str_starts_with_nocase(text, str_of(marks[i]));
-    if (!marked || meta_is_aside(meta, node))
+    struct str text = tree->nodes[node].text, rest = {0};
+    if (text.len > MAX_NAME_BYTES || !meta_may_be_by(beginnings, text = str_trim(text)))
         return false;
-    struct str rest = meta_without_by(text);
-    if (rest.len < text.len)
+    enum meta_by by = meta_by(text, &rest), alone = by == BY_NONE ? meta_by_alone(text) : BY_NONE;
+    if (!meta_by_is_sure(by == BY_NONE ? alone : by) || meta_is_aside(meta, node))
+        return false;
+    if (by != BY_NONE)
         buf_add(name, name_alone(rest));
-    else if (node + 1 < tree->count && tree->nodes[node + 1].element != HTML_TEXT)
+    else if (node + 1 < tree->count)
         html_tree_text(tree, node + 1, MAX_NAME_BYTES, name);
     return meta_is_person(buf_str(name));
 }
@@ -280,8 +320,9 @@ static void read_far_author(struct meta *meta)
 {
     const struct html_tree *tree = meta->tree;
     struct buf name, text;
-    struct meta_words pages;
+    struct meta_words pages, beginnings;
     meta_words_init(&pages, author_pages);
+    meta_bys_init(&beginnings, true);
     buf_init(&name, BUF_UNBOUNDED); /* both at most MAX_NAME_BYTES */
     buf_init(&text, BUF_UNBOUNDED);
     bool several = false;
@@ -289,7 +330,7 @@ static void read_far_author(struct meta *meta)
         const struct html_node *node = &tree->nodes[i];
         buf_reset(&text);
         bool found = node->element == HTML_TEXT
-                         ? written_name(meta, i, &text)
+                         ? written_name(meta, &beginnings, i, &text)
                          : node->element == HTML_A && node->n_attributes && linked_name(meta, &pages, i, &text);
         n += text.len > 0;
         if (!found)
@@ -306,11 +347,12 @@ static void read_far_author(struct meta *meta)
 
 /* ---- around the heading ---- */
 
-static void read_near_text(struct meta *meta, uint32_t node, bool want_author, bool want_date)
+static void read_near_text(struct meta *meta, const struct byline_words *words, uint32_t node, bool want_author,
+                           bool want_date)
 {
     bool near = meta->heading && node + 30 > meta->heading && node < meta->heading + 150;
     if (want_author)
-        try_text(meta, node);
+        try_text(meta, &words->bys, node);
     if (near && !meta->date_node && node < meta->heading + 60 && meta_is_date(meta->tree->nodes[node].text))
         meta->date_node = node;
     if (near && want_date)
@@ -326,7 +368,7 @@ static void read_near(struct meta *meta, bool want_author, bool want_date)
     init_words(&words);
     for (uint32_t i = from; i < to && (want_author || want_date); i++) {
         if (tree->nodes[i].element == HTML_TEXT) {
-            read_near_text(meta, i, want_author, want_date);
+            read_near_text(meta, &words, i, want_author, want_date);
         } else if (tree->nodes[i].element == HTML_TIME) {
             if (want_date)
                 meta_try_time(meta, i, true);

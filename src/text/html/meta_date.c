@@ -1,20 +1,10 @@
 /* Dates as pages write them. */
 #include <stdio.h>
 #include <string.h>
-#include <utf8proc.h>
 
-#include "core/utf8.h"
 #include "text/html/meta_internal.h"
 
-#define MAX_TEXT   400
 #define MAX_TOKENS 80
-#define MAX_WORD   40
-
-static const char *const months[][12] = {
-#define MONTHS(language, ...) {__VA_ARGS__},
-#include "text/html/meta_months.inc"
-#undef MONTHS
-};
 
 /* A number or a word; what is between two is told by their places. */
 struct token {
@@ -65,51 +55,6 @@ static bool is_valid(unsigned year, unsigned month, unsigned day)
 
 /* ---- words ---- */
 
-/* A word in small letters; empty when it is too long. */
-static void lower_word(struct str text, const struct token *token, char out[MAX_WORD + 4])
-{
-    size_t length = 0;
-    struct str word = str_slice(text, token->start, token->end);
-    out[0] = '\0';
-    while (word.len) {
-        size_t used;
-        uint32_t code = utf8_decode(word, &used);
-        if (code == UTF8_INVALID || length + 4 > MAX_WORD) {
-            length = 0;
-            break;
-        }
-        length += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code), out + length);
-        word = str_slice(word, used, word.len);
-    }
-    out[length] = '\0';
-}
-
-static unsigned month_named(struct str text, const struct token *token)
-{
-    char word[MAX_WORD + 4] = "";
-    if (token->is_number)
-        return 0;
-    lower_word(text, token, word);
-    size_t length = strlen(word), letters = 0;
-    for (size_t i = 0; i < length; i++)
-        letters += ((unsigned char)word[i] & 0xC0) != 0x80;
-    if (letters < 3)
-        return 0;
-    for (size_t i = 0; i < sizeof months / sizeof months[0]; i++)
-        for (unsigned month = 0; month < 12; month++)
-            if (strncmp(months[i][month], word, length) == 0)
-                return month + 1;
-    return strcmp(word, "sept") == 0 ? 9 : 0;
-}
-
-bool meta_is_month(struct str word)
-{
-    struct token token = {.end = word.len};
-    while (token.end && memchr(".,", word.data[token.end - 1], 2))
-        token.end--;
-    return word.len && month_named(word, &token) > 0;
-}
-
 /* Whether a word may stand between the parts of a date: "of", "de", and what makes a number an ordinal one. */
 static bool is_filler(struct str text, const struct token *token)
 {
@@ -156,6 +101,11 @@ static size_t digits(const struct reading *r, size_t i)
     return i < r->n && r->tokens[i].is_number ? r->tokens[i].end - r->tokens[i].start : 0;
 }
 
+static unsigned month_at(const struct reading *r, size_t i)
+{
+    return meta_month(str_slice(r->text, r->tokens[i].start, r->tokens[i].end));
+}
+
 static bool is_year(const struct reading *r, size_t i)
 {
     return digits(r, i) == 4 && r->tokens[i].value >= 1600 && r->tokens[i].value < 2200;
@@ -167,6 +117,37 @@ static bool set(struct dated *out, unsigned year, unsigned month, unsigned day, 
         return false;
     *out = (struct dated){year, month, day, end};
     return true;
+}
+
+/* The year of an era of Japan or Taiwan that the word at `i` names: 令和2年, 令和元年, 民國109年. `*month` becomes the
+ * token of the month. */
+static unsigned year_of_era(const struct reading *r, size_t i, size_t *month)
+{
+    static const struct {
+        const char *name;
+        unsigned before;
+    } eras[] = {{"令和", 2018}, {"平成", 1988}, {"昭和", 1925}, {"民國", 1911}, {"民国", 1911}};
+    if (i >= r->n || r->tokens[i].is_number)
+        return 0;
+    struct str word = str_slice(r->text, r->tokens[i].start, r->tokens[i].end);
+    bool first = str_ends_with(word, STR("元年"));
+    if (first)
+        word = str_slice(word, 0, word.len - strlen("元年"));
+    *month = first ? i + 1 : i + 3;
+    unsigned year = first ? 1 : digits(r, i + 1) && digits(r, i + 1) <= 3 ? r->tokens[i + 1].value : 0;
+    for (size_t k = 0; year && k < sizeof eras / sizeof eras[0]; k++)
+        if (str_ends_with(word, str_of(eras[k].name)))
+            return eras[k].before + year;
+    return 0;
+}
+
+static bool era(const struct reading *r, size_t i, struct dated *out)
+{
+    size_t month;
+    unsigned year = year_of_era(r, i, &month);
+    return year && digits(r, month) && digits(r, month + 2) &&
+           starts_with_any(r->text, &r->tokens[month + 1], "月", "月") &&
+           set(out, year, r->tokens[month].value, r->tokens[month + 2].value, r->tokens[month + 2].end);
 }
 
 /* 2020-03-04, 2020/3/4, 2020.03.04., 2020年3月4日, 2020 March 4 */
@@ -182,8 +163,8 @@ static bool year_first(const struct reading *r, size_t i, struct dated *out)
     if (i + 4 < r->n && starts_with_any(r->text, &r->tokens[i + 1], "年", "년") &&
         starts_with_any(r->text, &r->tokens[i + 3], "月", "월"))
         return set(out, year, r->tokens[i + 2].value, r->tokens[i + 4].value, r->tokens[i + 4].end);
-    if (i + 2 < r->n && month_named(r->text, &r->tokens[i + 1]) && digits(r, i + 2) <= 2)
-        return set(out, year, month_named(r->text, &r->tokens[i + 1]), r->tokens[i + 2].value, r->tokens[i + 2].end);
+    if (i + 2 < r->n && month_at(r, i + 1) && digits(r, i + 2) <= 2)
+        return set(out, year, month_at(r, i + 1), r->tokens[i + 2].value, r->tokens[i + 2].end);
     return false;
 }
 
@@ -195,9 +176,9 @@ static bool day_month_year(const struct reading *r, size_t i, struct dated *out)
     size_t at = i + 1;
     while (at < r->n && at < i + 3 && is_filler(r->text, &r->tokens[at]))
         at++;
-    unsigned month = at < r->n && gap(r, at - 1) ? month_named(r->text, &r->tokens[at]) : 0;
+    unsigned month = at < r->n && gap(r, at - 1) ? month_at(r, at) : 0;
     if (!month && at < r->n && r->tokens[at - 1].end == r->tokens[at].start)
-        month = month_named(r->text, &r->tokens[at]);
+        month = month_at(r, at);
     size_t year = at + 1;
     if (year < r->n && is_filler(r->text, &r->tokens[year]))
         year++;
@@ -214,7 +195,7 @@ static bool month_day_year(const struct reading *r, size_t i, struct dated *out)
         year++;
     if (!is_year(r, year) || !gap(r, i) || !gap(r, year - 1))
         return false;
-    unsigned month = month_named(r->text, &r->tokens[i]);
+    unsigned month = month_at(r, i);
     return month && set(out, r->tokens[year].value, month, r->tokens[i + 1].value, r->tokens[year].end);
 }
 
@@ -318,7 +299,8 @@ bool meta_date(struct str text, bool whole, bool day_first, char out[40])
     text = str_trim(text);
     if (whole && text.len > 64)
         return false;
-    text = str_slice(text, 0, MAX_TEXT);
+    char ascii[META_MAX_DATED];
+    text = meta_plain_digits(str_slice(text, 0, META_MAX_DATED), ascii);
     struct reading r = {text, tokens, tokenize(text, tokens), day_first};
     if (whole && epoch(text, &date)) {
         write_date(text, &date, false, out);
@@ -326,8 +308,8 @@ bool meta_date(struct str text, bool whole, bool day_first, char out[40])
     }
     for (size_t i = 0; i < r.n; i++) {
         bool iso = year_first(&r, i, &date);
-        if (iso || day_month_year(&r, i, &date) || month_day_year(&r, i, &date) || numbers(&r, i, &date) ||
-            (whole && compact(&r, i, &date))) {
+        if (iso || era(&r, i, &date) || day_month_year(&r, i, &date) || month_day_year(&r, i, &date) ||
+            numbers(&r, i, &date) || (whole && compact(&r, i, &date))) {
             write_date(text, &date, iso, out);
             return true;
         }

@@ -51,16 +51,12 @@ static void read_meta_element(struct meta *meta, const struct html_node *node)
 /* Twitter's labelled data: label1 says what data1 is. */
 static void read_labelled(struct meta *meta, const struct html_node *node, bool *is_author)
 {
-    static const char *const labels[] = {"written by",  "author",          "by",        "posted by", "verfasst von",
-                                         "escrito por", "geschrieben von", "écrit par", "scritto da"};
     struct str name = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_NAME);
     struct str content = str_trim(html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_CONTENT));
     if (!name.len)
         name = html_tree_attribute(meta->tree, node, HTML_ATTRIBUTE_PROPERTY);
     if (str_starts_with_nocase(name, STR("twitter:label"))) {
-        *is_author = false;
-        for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-            *is_author |= str_equal_ascii_nocase(content, str_of(labels[i]));
+        *is_author = meta_by_alone(content) > BY_STRIPPED;
     } else if (*is_author && str_starts_with_nocase(name, STR("twitter:data"))) {
         meta_offer(meta, META_AUTHOR, RANK_MICRODATA - 1, content);
         *is_author = false;

@@ -87,7 +87,8 @@ void meta_clean(struct str value, size_t max_bytes, struct buf *out);
 /* Words of two small letters or more to look for, for use in a loop. */
 struct meta_words {
     const char *const *words; /* ended by NULL */
-    uint64_t beginnings[16];
+    uint64_t beginnings[16];  /* of two letters, by their lowest five bits */
+    uint32_t thirds;          /* third letters, likewise */
 };
 
 void meta_words_init(struct meta_words *set, const char *const *words);
@@ -95,20 +96,36 @@ void meta_words_init(struct meta_words *set, const char *const *words);
 /* Whether one of them stands in the first 300 bytes of a class or the like, in letters of any case. */
 bool meta_words_find(const struct meta_words *set, struct str value);
 
-/* Both at once. */
+/* Whether one of them begins with the same two bytes as `text`, which has two; some others pass. */
+bool meta_words_begin(const struct meta_words *set, const char *text);
+
+/* meta_words_init and meta_words_find at once. */
 bool meta_mentions(struct str value, const char *const *words);
 
 /* How much two texts have in common, 0 to 1: twice the words of both by the words of each. */
 double meta_likeness(struct str a, struct str b);
+
+/* ---- meta_calendar.c ---- */
+
+#define META_MAX_DATED 400 /* bytes of a text in which a date is looked for */
+
+/* The month (1 to 12) that a word names or abbreviates, 0 when it is none. */
+unsigned meta_month(struct str name);
+
+/* The same, with a dot or comma behind it. */
+bool meta_is_month(struct str word);
+
+/* Whether a text has as many digits as a date, or letters of a script that may write it otherwise: a quick look. */
+bool meta_may_have_date(struct str text);
+
+/* The text with digits of ASCII; it is in `out` when it had others. At most META_MAX_DATED bytes. */
+struct str meta_plain_digits(struct str text, char out[META_MAX_DATED]);
 
 /* ---- meta_date.c ---- */
 
 /* Finds a date in a text and writes it as ISO 8601, at most 39 bytes; the first that is complete. `whole` wants nothing
  * else in the text. `day_first` decides 3/4/2020. False when there is none between 1600 and 2199. */
 bool meta_date(struct str text, bool whole, bool day_first, char out[40]);
-
-/* Whether a word is the name of a month, or the beginning of one. */
-bool meta_is_month(struct str word);
 
 /* A date in the path of an address: /2020/03/04/, /2020-03-04-, 20200304. */
 bool meta_date_in_address(struct str address, char out[40]);
@@ -118,6 +135,34 @@ bool meta_date_in_address(struct str address, char out[40]);
 /* Appends a name to a list of names joined with ", ", without "By", addresses, and what is no name; nothing when it is
  * already there. */
 void meta_add_author(struct str name, struct buf *list);
+
+/* What says whose name follows. */
+enum meta_by {
+    BY_NONE,
+    BY_STRIPPED,   /* what is no author's, or not surely: it is only left off */
+    BY_WORD,       /* "by", which may begin other things too */
+    BY_LABEL,      /* "Author", with a colon */
+    BY_BARE_LABEL, /* without one */
+    BY_TEXT,       /* "Text", which needs one */
+    BY_POSTED,
+    BY_WRITTEN, /* sure enough to be believed anywhere in a page */
+};
+
+/* How a text begins, in capitals or not; `*name` (unset with BY_NONE) becomes what is behind, blanks trimmed. */
+enum meta_by meta_by(struct str text, struct str *name);
+
+/* What a text says that is nothing but such words, so that the name is in what follows. */
+enum meta_by meta_by_alone(struct str text);
+
+/* Whether it is enough far from the heading. */
+static inline bool meta_by_is_sure(enum meta_by by)
+{
+    return by == BY_WRITTEN || by == BY_LABEL;
+}
+
+/* A set for the quick look before meta_by: whether a text could begin so. `sure`: with those that are. */
+void meta_bys_init(struct meta_words *beginnings, bool sure);
+bool meta_may_be_by(const struct meta_words *beginnings, struct str text);
 
 /* Without "By", "Author:" and the like in front. */
 struct str meta_without_by(struct str name);

@@ -46,10 +46,7 @@ bool meta_is_date(struct str text)
 void meta_try_date_text(struct meta *meta, uint32_t node)
 {
     struct str text = str_trim(meta->tree->nodes[node].text);
-    size_t digits = 0;
-    for (size_t i = 0; i < text.len && i < 120; i++)
-        digits += ascii_is_digit(text.data[i]);
-    if (text.len > 100 || digits < 5 || meta_is_aside(meta, node))
+    if (text.len > 100 || !meta_may_have_date(text) || meta_is_aside(meta, node))
         return;
     bool change = says_changed(text);
     if (change)
@@ -99,8 +96,8 @@ static void find_shown(const struct meta *meta, char day[12], char changed[12])
         struct str text = str_trim(tree->nodes[i].text);
         if (tree->nodes[i].element != HTML_TEXT || !text.len)
             continue;
-        bool found = text.len <= SHOWN_BYTES && !meta_is_aside(meta, i) &&
-                     meta_date(text, false, meta_day_comes_first(meta), date);
+        bool found = text.len <= SHOWN_BYTES && meta_may_have_date(text) &&
+                     meta_date(text, false, meta_day_comes_first(meta), date) && !meta_is_aside(meta, i);
         bool change = found && (says_changed(text) || (before.len < MAX_LABEL && says_changed(before)));
         before = text;
         if (!found)

@@ -81,24 +81,44 @@ static unsigned beginning(const char *at)
 void meta_words_init(struct meta_words *set, const char *const *words)
 {
     *set = (struct meta_words){.words = words};
-    for (; *words; words++)
+    for (; *words; words++) {
         set->beginnings[beginning(*words) / 64] |= (uint64_t)1 << (beginning(*words) % 64);
+        set->thirds |= (*words)[2] ? (uint32_t)1 << ((unsigned)(*words)[2] & 31) : UINT32_MAX;
+    }
+}
+
+static inline bool is_beginning(const struct meta_words *set, unsigned two)
+{
+    return set->beginnings[two / 64] >> (two % 64) & 1;
+}
+
+bool meta_words_begin(const struct meta_words *set, const char *text)
+{
+    return is_beginning(set, beginning(text));
+}
+
+static bool word_at(const struct meta_words *set, const char *text, size_t length)
+{
+    for (const char *const *word = set->words; *word; word++) {
+        size_t k = 0;
+        while ((*word)[k] && k < length && (*word)[k] == ascii_lower(text[k]))
+            k++;
+        if (!(*word)[k])
+            return true;
+    }
+    return false;
 }
 
 bool meta_words_find(const struct meta_words *set, struct str value)
 {
     size_t length = value.len < MAX_MENTION ? value.len : MAX_MENTION;
+    unsigned two = length ? (unsigned)value.data[0] & 31 : 0;
     for (size_t i = 0; i + 1 < length; i++) {
-        unsigned two = beginning(value.data + i);
-        if (!(set->beginnings[two / 64] >> (two % 64) & 1))
+        two = (two << 5 | ((unsigned)value.data[i + 1] & 31)) & 1023;
+        if (!is_beginning(set, two) || (i + 2 < length && !(set->thirds >> ((unsigned)value.data[i + 2] & 31) & 1)))
             continue;
-        for (const char *const *word = set->words; *word; word++) {
-            size_t k = 0;
-            while ((*word)[k] && i + k < length && (*word)[k] == ascii_lower(value.data[i + k]))
-                k++;
-            if (!(*word)[k])
-                return true;
-        }
+        if (word_at(set, value.data + i, length - i))
+            return true;
     }
     return false;
 }
@@ -112,23 +132,34 @@ bool meta_mentions(struct str value, const char *const *words)
     return meta_words_find(&set, value);
 }
 
-/* Hashes of the words of a text, in lower case as far as ASCII goes. */
+/* Whether a sign of three bytes begins that parts words: dashes, quotes, those of Chinese and Japanese. */
+static bool is_wide_sign(struct str text, size_t at)
+{
+    const unsigned char *p = (const unsigned char *)text.data + at;
+    if (at + 2 >= text.len)
+        return false;
+    return (p[0] == 0xE2 && p[1] == 0x80) || (p[0] == 0xE3 && p[1] == 0x80) ||
+           (p[0] == 0xEF && (p[1] == 0xBC || p[1] == 0xBD));
+}
+
+/* Hashes of the words of a text, in lower case as far as ASCII goes; kana and ideographs are words by themselves. */
 static size_t words_of(struct str text, uint32_t words[MAX_WORDS])
 {
     size_t n = 0;
     uint32_t hash = 0;
     for (size_t i = 0; i <= text.len; i++) {
         unsigned char c = i < text.len ? (unsigned char)text.data[i] : ' ';
-        bool is_mark = c == 0xE2 && i + 2 < text.len && (unsigned char)text.data[i + 1] == 0x80; /* dashes, quotes */
-        if (!is_mark && (c >= 0x80 || ascii_is_alnum((char)c))) {
+        bool is_sign = is_wide_sign(text, i), is_letter = !is_sign && (c >= 0x80 || ascii_is_alnum((char)c));
+        if (!is_letter || (c >= 0xE3 && c <= 0xE9)) {
+            if (hash && n < MAX_WORDS)
+                words[n++] = hash;
+            hash = 0;
+        }
+        if (is_letter) {
             hash = (hash ? hash : 2166136261u) ^ (unsigned char)ascii_lower((char)c);
             hash *= 16777619u;
-            continue;
         }
-        if (hash && n < MAX_WORDS)
-            words[n++] = hash;
-        hash = 0;
-        i += is_mark ? 2 : 0;
+        i += is_sign ? 2 : 0;
     }
     return n;
 }

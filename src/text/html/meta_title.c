@@ -7,8 +7,14 @@
 
 #define MAX_COMPACT 200
 
-static const char *const bars[] = {" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ",
-                                   " / ", " ~ ", " ‹ ", "｜",  " ― ",  "|",   ": ",  "_",   " › "};
+static const char *const bars[] = {" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " ~ ",
+                                   " ‹ ", "｜",  " ― ", "|",   ": ",   "_",   " › ", " < ", "--",  "—",   "-"};
+
+/* Whether a bar stands inside titles too: then only a name that the site gives itself is cut off at it. */
+static bool is_weak(struct str bar)
+{
+    return bar.data[0] != ' ' && bar.data[0] != '|' && !str_equal(bar, STR("｜"));
+}
 
 /* Letters and digits in small letters alone, for comparing names with hosts. */
 static size_t compact(struct str text, char out[MAX_COMPACT])
@@ -74,7 +80,7 @@ static struct str without_site(struct str title, struct str site, struct str hos
             continue;
         struct str tail = str_trim(str_slice(title, last + bar.len, title.len)), rest = str_slice(title, 0, last);
         struct str head = str_trim(str_slice(title, 0, first)), other = str_slice(title, first + bar.len, title.len);
-        bool weak = bar.len <= 2 && bar.data[0] != '|'; /* ":" and "_" stand inside titles */
+        bool weak = is_weak(bar);
         struct str found = {0};
         if (str_trim(rest).len && is_site(tail, site, host) && !(weak && !str_equal_ascii_nocase(tail, site))) {
             title = str_trim(rest);
@@ -125,7 +131,8 @@ static struct str without_sections(struct str title, struct str whole)
         bool is_strong = false;
         for (size_t k = 0; k < sizeof strong / sizeof strong[0]; k++)
             is_strong |= str_equal(bar, str_of(strong[k]));
-        if (at != STR_NONE && (before_site || is_strong) && bar.len > 2 && count_words(str_slice(title, 0, at)) >= 3)
+        if (at != STR_NONE && (before_site || is_strong) && bar.len > 2 && !is_weak(bar) &&
+            count_words(str_slice(title, 0, at)) >= 3)
             return str_trim(str_slice(title, 0, at));
     }
     return title;
