@@ -121,6 +121,17 @@ void tool_world_until_released(struct tool_world *world)
     assert_int_equal(world->n_released, 1);
 }
 
+void tool_world_call_off(struct tool_world *world, const char *arguments, int turns)
+{
+    struct tool_run *run = tool_world_start(world, arguments);
+    for (int i = 0; i < turns; i++)
+        loop_turn(world->loop);
+    tool_call_cancel(run);
+    tool_call_cancel(run);
+    tool_world_until_released(world);
+    assert_int_equal(world->n_done, 0);
+}
+
 const char *tool_world_call(struct tool_world *world, const char *format, ...)
 {
     struct buf arguments;

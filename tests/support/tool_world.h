@@ -49,6 +49,9 @@ const char *tool_world_call(struct tool_world *world, const char *format, ...) _
 struct tool_run *tool_world_start(struct tool_world *world, const char *arguments);
 void tool_world_until_released(struct tool_world *world);
 
+/* Starts a call, cancels it after so many turns of the loop, twice, and checks that it ends without a word. */
+void tool_world_call_off(struct tool_world *world, const char *arguments, int turns);
+
 #define assert_holds(text, part)                              \
     do {                                                      \
         if (!strstr(text, part))                              \

@@ -228,11 +228,7 @@ static void chain__ends_with_the_call(void **state)
 {
     (void)state;
     begin((const char *const[]){"t", "r"}, 2);
-    struct tool_run *run = tool_world_start(&world, "{}");
-    loop_turn(world.loop);
-    tool_call_cancel(run);
-    tool_world_until_released(&world);
-    assert_int_equal(world.n_done, 0);
+    tool_world_call_off(&world, "{}", 1);
     assert_true(all[0].asked <= 1);
     assert_int_equal(all[1].asked, 0);
     tool_world_finish(&world);

@@ -200,43 +200,15 @@ static void url__references_are_resolved(void **state)
 {
     (void)state;
     static const char *const base = "http://a/b/c/d;p?q";
-    /* RFC 3986, 5.4.1 and 5.4.2; an empty path after the host is "/". */
     static const struct {
         const char *reference, *result;
     } cases[] = {
+#define REFERENCE(reference, address) {reference, address},
+#include "tests/support/references.inc"
+#undef REFERENCE
         {"g:h", NULL},
-        {"g", "http://a/b/c/g"},
-        {"./g", "http://a/b/c/g"},
-        {"g/", "http://a/b/c/g/"},
-        {"/g", "http://a/g"},
-        {"//g", "http://g/"},
-        {"?y", "http://a/b/c/d;p?y"},
-        {"g?y", "http://a/b/c/g?y"},
         {"#s", "http://a/b/c/d;p?q#s"},
-        {"g#s", "http://a/b/c/g#s"},
-        {"g?y#s", "http://a/b/c/g?y#s"},
-        {";x", "http://a/b/c/;x"},
-        {"g;x", "http://a/b/c/g;x"},
-        {"g;x?y#s", "http://a/b/c/g;x?y#s"},
         {"", "http://a/b/c/d;p?q"},
-        {".", "http://a/b/c/"},
-        {"./", "http://a/b/c/"},
-        {"..", "http://a/b/"},
-        {"../", "http://a/b/"},
-        {"../g", "http://a/b/g"},
-        {"../..", "http://a/"},
-        {"../../", "http://a/"},
-        {"../../g", "http://a/g"},
-        {"../../../g", "http://a/g"},
-        {"/./g", "http://a/g"},
-        {"/../g", "http://a/g"},
-        {"g.", "http://a/b/c/g."},
-        {"..g", "http://a/b/c/..g"},
-        {"./../g", "http://a/b/g"},
-        {"g/../h", "http://a/b/c/h"},
-        {"g;x=1/../y", "http://a/b/c/y"},
-        {"g?y/../x", "http://a/b/c/g?y/../x"},
-        {"g#s/../x", "http://a/b/c/g#s/../x"},
         {" g ", "http://a/b/c/g"},
         {"g h", "http://a/b/c/g%20h"},
         {"https://x.org/y", "https://x.org/y"},

@@ -156,11 +156,7 @@ static void own_tool__cancel_ends_the_program(void **state)
     (void)state;
     struct tool_world world;
     world_with(&world, "sleep 100", NULL);
-    struct tool_run *run = tool_world_start(&world, "{}");
-    loop_turn(world.loop);
-    tool_call_cancel(run);
-    tool_world_until_released(&world);
-    assert_int_equal(world.n_done, 0);
+    tool_world_call_off(&world, "{}", 1);
     tool_world_finish(&world);
 }
 

@@ -531,13 +531,7 @@ static void scholar_tool__is_cancelled(void **state)
         struct tool_world world;
         start(&world, "generic", id);
         services[id].say.hang = true;
-        struct tool_run *run = tool_world_start(&world, "{\"query\": [\"a lamp\", \"a buoy\"]}");
-        for (int i = 0; i < 5; i++)
-            loop_turn(world.loop);
-        tool_call_cancel(run);
-        tool_call_cancel(run);
-        tool_world_until_released(&world);
-        assert_int_equal(world.n_done, 0);
+        tool_world_call_off(&world, "{\"query\": [\"a lamp\", \"a buoy\"]}", 5);
         tool_world_finish(&world);
     }
 }

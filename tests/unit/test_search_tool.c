@@ -407,13 +407,7 @@ static void search_tool__is_cancelled(void **state)
     (void)state;
     struct tool_world world;
     start(&world, "generic", SEARCH_SERPER);
-    struct tool_run *run = tool_world_start(&world, "{\"query\": [\"hang\"]}");
-    for (int i = 0; i < 5; i++)
-        loop_turn(world.loop);
-    tool_call_cancel(run);
-    tool_call_cancel(run);
-    tool_world_until_released(&world);
-    assert_int_equal(world.n_done, 0);
+    tool_world_call_off(&world, "{\"query\": [\"hang\"]}", 5);
     tool_world_finish(&world);
 }
 

@@ -333,12 +333,7 @@ static void visit_tool__is_cancelled(void **state)
         visit_world_init(&world, "generic", (struct visit_options){0}, replies, 1);
         snprintf(arguments, sizeof arguments, "{\"url\": [\"%s/a\", \"%s/hang\"], \"goal\": \"g\"}", world.base,
                  world.base);
-        struct tool_run *run = tool_world_start(&world, arguments);
-        for (int i = 0; i < turns; i++)
-            loop_turn(world.loop);
-        tool_call_cancel(run);
-        tool_world_until_released(&world);
-        assert_int_equal(world.n_done, 0);
+        tool_world_call_off(&world, arguments, turns);
         tool_world_finish(&world);
     }
 }
