@@ -4,8 +4,8 @@
  * Hugging Face's `tokenizers` gives for a tokenizer.json, and as `tiktoken` gives for a .tiktoken rank file.
  *
  * A tokenizer is made in two steps. tokenizer_compile reads the files' bytes and writes an image: one block of bytes
- * without pointers, meant to be kept in a file and mapped (store/tokenizer_store.h does that). tokenizer_open makes an
- * image usable without reading through it. All of it is pure: no files, no globals.
+ * without pointers, meant to be kept in a file and mapped (store/tokenizer_store.h does that). tokenizer_open checks
+ * the image's hash and uses it where it lies. All of it is pure: no files, no globals.
  *
  * An open tokenizer never changes to its users, and any number of threads may use it at the same time.
  *
