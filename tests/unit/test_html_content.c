@@ -127,6 +127,25 @@ static void html_content__keeps_the_posts_of_a_forum(void **state)
         {"Privacy", "Copyright"}});
 }
 
+/* What stands below the first post of a thread is no comment, even where the page calls itself an article. */
+static void html_content__keeps_the_replies_of_a_thread(void **state)
+{
+    (void)state;
+    static const char *const mains[] = {"<main class='ThreadViewPage'>", "<main>"};
+    for (size_t i = 0; i < 2; i++) {
+        char *page =
+            mem_printf("<meta property=og:type content=article>" MENU "%s<h1>Old mills</h1><div class=post><p>" RIVER
+                       "</p></div><section class=comments><div class=post><p>" MILL "</p></div><div class=post><p>" WALK
+                       "</p></div></section></main>" FOOT,
+                       mains[i]);
+        char *text = content_of(page);
+        assert_non_null(strstr(text, "The river rises"));
+        assert_int_equal(strstr(text, "Its mills were") != NULL, i == 0);
+        free(text);
+        free(page);
+    }
+}
+
 static void html_content__finds_a_product(void **state)
 {
     (void)state;
@@ -297,6 +316,7 @@ int main(void)
         cmocka_unit_test(html_content__finds_documentation),
         cmocka_unit_test(html_content__leaves_no_holes),
         cmocka_unit_test(html_content__keeps_the_posts_of_a_forum),
+        cmocka_unit_test(html_content__keeps_the_replies_of_a_thread),
         cmocka_unit_test(html_content__finds_a_product),
         cmocka_unit_test(html_content__is_never_empty_where_there_is_text),
         cmocka_unit_test(html_content__leaves_out_what_is_hidden),

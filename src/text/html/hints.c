@@ -165,6 +165,18 @@ static void read_meta(const struct html_tree *tree, const struct html_node *node
                                                                              : KIND_OG_OTHER;
 }
 
+/* Whether the page or its main part is named as a forum or one of its threads. */
+static bool is_named_forum(const struct html_tree *tree, const struct html_node *node)
+{
+    static const enum html_attribute named[] = {HTML_ATTRIBUTE_CLASS, HTML_ATTRIBUTE_ID};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        struct str name = html_tree_attribute(tree, node, named[i]);
+        if (str_find_nocase(name, STR("forum"), 0) != STR_NONE || str_find_nocase(name, STR("thread"), 0) != STR_NONE)
+            return true;
+    }
+    return false;
+}
+
 void html_hints_read(const struct html_tree *tree, struct html_hints *hints)
 {
     bool titled = false;
@@ -181,6 +193,8 @@ void html_hints_read(const struct html_tree *tree, struct html_hints *hints)
             struct str type = str_trim(html_tree_attribute(tree, node, HTML_ATTRIBUTE_TYPE));
             if (str_starts_with_nocase(type, STR("application/ld+json")))
                 read_json_ld(tree->nodes[i + 1].text, hints);
+        } else if ((node->element == HTML_BODY || node->element == HTML_MAIN) && is_named_forum(tree, node)) {
+            hints->kinds |= KIND_FORUM;
         }
     }
 }

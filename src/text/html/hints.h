@@ -15,7 +15,7 @@
 enum html_page_kind {
     KIND_ARTICLE = 1, /* schema.org Article and its kinds */
     KIND_PRODUCT = 2,
-    KIND_FORUM = 4, /* QAPage, DiscussionForumPosting */
+    KIND_FORUM = 4, /* QAPage, DiscussionForumPosting, or <body> or <main> is named "thread" or "forum" */
     KIND_LIST = 8,  /* ItemList, CollectionPage, SearchResultsPage */
     KIND_FAQ = 16,
     KIND_OG_ARTICLE = 32,
