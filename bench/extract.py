@@ -3,9 +3,9 @@
 one core: how near the main text comes to what people marked as such, also by kind of page; title, author and date; pages and
 MB/s of CPU time without the start of the program; peak memory. Nothing is kept between runs.
 
-scrapinghub is scored by its own rule (multisets of four words in a row; precision and recall averaged over pages), wcxb too
-(multisets of lower-case words, F1 averaged over pages). The addresses of links in our Markdown are not counted as text. A title is right when its words are the true ones, an author as well,
-a date when it is the same day.
+scrapinghub is scored by its own rule (multisets of four words in a row; precision and recall averaged over pages),
+wcxb too (multisets of lower-case words, F1 averaged over pages). The addresses of links in our Markdown are not
+counted as text. A title is right when its words are the true ones, an author as well, a date when it is the same day.
 
 Usage: bench/extract.py BENCH_EXTRACT [--pages N] [--only NAME,…], after scripts/extractors
 """
