@@ -30,6 +30,10 @@ enum status json_escape(struct buf *out, struct str text) STATUS_CHECKED;
 /* The reverse of json_escape for text that json_escape wrote. */
 enum status json_unescape(struct buf *out, struct str wire) STATUS_CHECKED;
 
+/* What one escape that json_escape wrote stands for: a byte. It begins at `*at` with a backslash, which is not the last
+ * byte of `wire`; `*at` is moved behind it. */
+char json_unescape_one(struct str wire, size_t *at);
+
 /* Appends `value` compactly, keys in insertion order; NULL appends null. */
 enum status json_write(struct buf *out, const json_t *value) STATUS_CHECKED;
 

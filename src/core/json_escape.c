@@ -103,8 +103,7 @@ enum status json_escape(struct buf *out, struct str text)
     return status;
 }
 
-/* What the escape at `at`, which begins with a backslash, stands for, and where it ends. */
-static char unescape_one(struct str wire, size_t *at)
+char json_unescape_one(struct str wire, size_t *at)
 {
     char c = wire.data[*at + 1], digits[5] = {0};
     size_t from = *at + 2;
@@ -145,7 +144,7 @@ static size_t unescape_part(struct str wire, size_t *at, char to[ESCAPE_PART])
         if (*at + 1 == wire.len)
             *at = wire.len;
         else
-            to[n++] = unescape_one(wire, at);
+            to[n++] = json_unescape_one(wire, at);
     }
     return n;
 }

@@ -1,5 +1,6 @@
 #include "protocol/template_wire.h"
 
+#include "core/json.h"
 #include "core/utf8.h"
 
 /* White space as the templates' trim, Python's str.strip, has it. */
@@ -9,29 +10,9 @@ static bool is_space(uint32_t c)
            (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character that an escape of json_escape stands for; only what can be white space matters. */
-static uint32_t escaped_value(struct str escape)
+static uint32_t escaped_value(struct str wire, size_t at)
 {
-    switch (escape.data[1]) {
-    case 'n':
-        return '\n';
-    case 't':
-        return '\t';
-    case 'r':
-        return '\r';
-    case 'f':
-        return '\f';
-    case 'u': {
-        uint32_t value = 0;
-        for (size_t i = 2; i < escape.len; i++) {
-            char c = ascii_lower(escape.data[i]);
-            value = value * 16 + (uint32_t)(ascii_is_digit(c) ? c - '0' : c - 'a' + 10);
-        }
-        return value;
-    }
-    default:
-        return 'x';
-    }
+    return (unsigned char)json_unescape_one(wire, &at);
 }
 
 /* Bytes of the wire character at the start of `s` (not empty). */
@@ -40,7 +21,7 @@ static size_t first_length(struct str s, uint32_t *value)
     size_t length = 1;
     if (s.data[0] == '\\' && s.len >= 2) {
         length = s.data[1] == 'u' && s.len >= 6 ? 6 : 2;
-        *value = escaped_value(str_slice(s, 0, length));
+        *value = escaped_value(s, 0);
     } else {
         *value = utf8_decode(s, &length);
     }
@@ -62,7 +43,7 @@ static size_t last_length(struct str s, uint32_t *value)
     for (size_t length = 2; length <= 6; length += 4) {
         if (s.len >= length && (length == 6) == (s.data[s.len - length + 1] == 'u') &&
             begins_escape(s, s.len - length)) {
-            *value = escaped_value(str_slice(s, s.len - length, s.len));
+            *value = escaped_value(s, s.len - length);
             return length;
         }
     }
