@@ -135,9 +135,9 @@ bool meta_mentions(struct str value, const char *const *words)
 /* Whether a sign of three bytes begins that parts words: dashes, quotes, those of Chinese and Japanese. */
 static bool is_wide_sign(struct str text, size_t at)
 {
-    const unsigned char *p = (const unsigned char *)text.data + at;
     if (at + 2 >= text.len)
         return false;
+    const unsigned char *p = (const unsigned char *)text.data + at;
     return (p[0] == 0xE2 && p[1] == 0x80) || (p[0] == 0xE3 && p[1] == 0x80) ||
            (p[0] == 0xEF && (p[1] == 0xBC || p[1] == 0xBD));
 }
